@@ -28,8 +28,8 @@ from thud_env import BatchedGame
 from training.process.roles import Roles
 from training.selfplay import device_play
 from training.selfplay.battles import OngoingBattles
-from training.selfplay.device_play import DevicePlay
-from training.selfplay.host_play import HostPlay
+from training.selfplay.device_play import DeviceCollector
+from training.selfplay.host_play import HostCollector
 from training.selfplay.rollout import Rollout
 
 GAMES, STEPS = 2, 5
@@ -67,7 +67,7 @@ def collect(kind: Any, device: str) -> Rollout:
 def main() -> None:
     """Compare."""
     warnings.simplefilter("ignore")  # generators are meant to overflow; small launches are meant
-    wanted = collect(HostPlay, "cpu")
+    wanted = collect(HostCollector, "cpu")
     assert len(wanted.final_games), "a battle must have ended"
     valley = BatchedGame(GAMES, "koom-valley", observations=False, masks=None, seed=2)
     for _ in range(40):
@@ -81,7 +81,7 @@ def main() -> None:
         made = on_device.inputs_on_device(torch.from_numpy(rows), **reads)
         for name in ("planes", "decisions", "game", "counts", "afterstates"):
             np.testing.assert_array_equal(getattr(made, name), getattr(shown, name), err_msg=name)
-    found = collect(DevicePlay, "cuda")
+    found = collect(DeviceCollector, "cuda")
     for name, value in vars(wanted).items():
         np.testing.assert_allclose(getattr(found, name), value, atol=1e-5, err_msg=name)
     print("the same")

@@ -26,8 +26,8 @@ from training.process.precision import Precision
 from training.process.roles import Roles
 from training.selfplay.battle_metrics import strikes_in
 from training.selfplay.battles import OngoingBattles
-from training.selfplay.device_play import DevicePlay
-from training.selfplay.host_play import HostPlay
+from training.selfplay.device_play import DeviceCollector
+from training.selfplay.host_play import HostCollector
 from training.selfplay.opponents import Opponents
 from training.selfplay.rollout import Rollout
 
@@ -96,7 +96,7 @@ def test_inputs_stay_as_they_are_when_the_next_are_made() -> None:
 
 
 def collected(
-    kind: Callable[[OngoingBattles, Roles], HostPlay | DevicePlay],
+    kind: Callable[[OngoingBattles, Roles], HostCollector | DeviceCollector],
     threads: ThreadPoolExecutor,
     rules: str,
     opponents: Opponents,
@@ -125,8 +125,8 @@ def test_it_is_self_play_decision_for_decision(
     def met() -> Opponents:
         return mirror_play(GAMES) if player is None else against(player, GAMES)
 
-    host = collected(HostPlay, threads, rules, met())
-    device = collected(DevicePlay, threads, rules, met())
+    host = collected(HostCollector, threads, rules, met())
+    device = collected(DeviceCollector, threads, rules, met())
     for wanted, found in zip(host, device, strict=True):
         for field in dataclasses.fields(Rollout):
             one, other = getattr(found, field.name), getattr(wanted, field.name)

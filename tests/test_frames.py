@@ -17,7 +17,7 @@ from thud_env.symmetry import map_action, map_position, map_rows, symmetries_of
 from training.process.roles import Roles
 from training.selfplay.battles import OngoingBattles
 from training.selfplay.frames import into_frames, out_of_frames
-from training.selfplay.host_play import HostPlay
+from training.selfplay.host_play import HostCollector
 
 
 @pytest.mark.parametrize("rules", ["classic", "koom-valley"])
@@ -51,7 +51,7 @@ def test_a_rollout_keeps_battles_as_their_frames_show_them(
     games = BatchedGame(8, "classic", observations=False, masks=None, max_turns=12)
     met = mirror_play(8) if opponents == "none" else against("greedy", 8)
     battles = OngoingBattles(games, met, np.random.default_rng(1), symmetric_frames=True)
-    play = HostPlay(battles, Roles((Network(config), Network(config)), threads=pool))
+    play = HostCollector(battles, Roles((Network(config), Network(config)), threads=pool))
     first = battles.frames.copy()
     rollout = play.collect(40)
     assert len(set(first.tolist())) > 2

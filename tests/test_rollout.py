@@ -30,7 +30,7 @@ from training.process.roles import Roles
 from training.process.state import StateError
 from training.selfplay.battle_metrics import battle_metrics, strikes_in
 from training.selfplay.battles import OngoingBattles
-from training.selfplay.host_play import HostPlay
+from training.selfplay.host_play import HostCollector
 from training.selfplay.rollout import Rollout, joined
 
 GAMES, STEPS, TURNS = 6, 30, 16
@@ -46,10 +46,10 @@ def two_networks() -> tuple[Network, Network]:
     return networks  # type: ignore[return-value]
 
 
-def self_play(pool: ThreadPoolExecutor, seed: int = 2, rules: str = "classic") -> HostPlay:
+def self_play(pool: ThreadPoolExecutor, seed: int = 2, rules: str = "classic") -> HostCollector:
     games = BatchedGame(GAMES, rules, observations=False, masks=None, max_turns=TURNS)
     battles = OngoingBattles(games, mirror_play(GAMES), np.random.default_rng(seed))
-    return HostPlay(battles, Roles(two_networks(), threads=pool))
+    return HostCollector(battles, Roles(two_networks(), threads=pool))
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +79,7 @@ def test_battles_begin_where_they_are_told_to(pool: ThreadPoolExecutor) -> None:
     config = dataclasses.replace(SMALL_RUN, starts="book", max_quiet_turns=60)
     met = mirror_play(GAMES)
     battles = OngoingBattles.of(config, met, np.random.SeedSequence(3))
-    play = HostPlay(battles, Roles(two_networks(), threads=pool))
+    play = HostCollector(battles, Roles(two_networks(), threads=pool))
     book = {Position(row) for row in read_openings("classic").rows(500, **config.limits)}
     firsts = [Position(row) for row in battles.games.rows]
     played = play.collect(2 * STEPS)
@@ -281,7 +281,7 @@ def test_returns_are_the_rewards_still_to_come(rollout: Rollout, side: int) -> N
 def test_an_agent_may_play_a_side_of_each_battle(pool: ThreadPoolExecutor) -> None:
     games = BatchedGame(2 * GAMES, "classic", observations=False, masks=None, max_turns=TURNS)
     battles = OngoingBattles(games, against("greedy", 2 * GAMES), np.random.default_rng(2))
-    play = HostPlay(battles, Roles(two_networks(), threads=pool))
+    play = HostCollector(battles, Roles(two_networks(), threads=pool))
     rollout = play.collect(STEPS)
     agents_own = rollout.movers == rollout.opponent_sides
     assert rollout.opponent_sides.tolist() == [1, 0] * GAMES
@@ -313,7 +313,7 @@ def test_strikes_are_those_of_mirror_play_alone() -> None:
         mirror = self_play(pool).collect(2 * STEPS)
         games = BatchedGame(GAMES, observations=False, masks=None, max_turns=TURNS)
         battles = OngoingBattles(games, against("greedy", GAMES), np.random.default_rng(2))
-        met = HostPlay(battles, Roles(two_networks(), threads=pool)).collect(2 * STEPS)
+        met = HostCollector(battles, Roles(two_networks(), threads=pool)).collect(2 * STEPS)
     alone, both = (
         battle_metrics(one, RULESETS["classic"], Ranks()) for one in (mirror, joined([mirror, met]))
     )

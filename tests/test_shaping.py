@@ -13,8 +13,7 @@ from test_rollout import self_play
 
 from thud_env import Position
 from training.config import PPOConfig
-from training.learner.batches import with_progress_paid
-from training.learner.shaping import potential, progress_rewards
+from training.learner.shaping import potential, shaping_rewards, with_shaping
 
 # A dwarf beside the Rock, one troll far off: 1 of 16 dwarfs and 1 of 8 trolls are left.
 BOARD = "5/7/9/11/13/15/15/7R7/7d7/15/13/11/9/7/{}"
@@ -69,7 +68,7 @@ def test_a_battle_is_paid_what_it_began_with_however_it_was_played(gamma: float)
         ended[-1] = True
         # Where a battle ends the next has begun already.
         following = Position.start("koom-valley").row[None]
-        rewards = progress_rewards(np.array(rows)[:, None], following, ended, gamma)
+        rewards = shaping_rewards(np.array(rows)[:, None], following, ended, gamma)
         discounts = gamma ** np.arange(len(rows))
         paid.append(float(discounts @ rewards[:, 0]))
     first = float(potential(Position.start("koom-valley").row))
@@ -80,7 +79,7 @@ def test_the_state_after_the_last_decision_counts_if_the_battle_goes_on() -> Non
     text = "5/7/9/11/13/15/15/6dR7/7d7/15/13/11/9/7/2T2 d - 0 0"
     before = Position.from_text(text, "koom-valley")
     after = before.play("RH8-H7")
-    rewards = progress_rewards(
+    rewards = shaping_rewards(
         before.row[None, None], after.row[None], np.array([[False]]), gamma=1.0
     )
     assert rewards[0, 0] == pytest.approx(potential(after.row) - potential(before.row))
@@ -92,6 +91,6 @@ def test_progress_is_paid_at_the_discount_of_the_run(gamma: float) -> None:
     config = dataclasses.replace(SMALL_RUN, shaping=0.5, ppo=PPOConfig(gamma=gamma))
     with ThreadPoolExecutor(2) as pool:
         played = self_play(pool, rules="koom-valley").collect(8)
-    paid = with_progress_paid(played, config, progress=0.25).rewards - played.rewards
-    wanted = progress_rewards(played.rows, played.last_rows, played.ended, gamma)
+    paid = with_shaping(played, config, done=0.25).rewards - played.rewards
+    wanted = shaping_rewards(played.rows, played.last_rows, played.ended, gamma)
     np.testing.assert_allclose(paid, 0.25 * wanted, atol=1e-6)

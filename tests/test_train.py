@@ -31,8 +31,8 @@ from thud_env.outcome import SIDES
 from training.config import PPOConfig, TrainConfig
 from training.config_file import load_config
 from training.errors import ConfigError
-from training.learner.batches import with_progress_paid
 from training.learner.ppo import MEASURED
+from training.learner.shaping import with_shaping
 from training.options import Options
 from training.process.clock import PARTS
 from training.process.roles import Roles, two_networks
@@ -238,7 +238,7 @@ def test_progress_is_paid_less_and_less_until_halfway() -> None:
     trainer = self_play_trainer(config)
     rollout = trainer.play.collect(4)
     rewards = [
-        with_progress_paid(rollout, config, progress).rewards - rollout.rewards
+        with_shaping(rollout, config, progress).rewards - rollout.rewards
         for progress in (0, 0.25, 0.5, 1)
     ]
     trainer.roles.close()

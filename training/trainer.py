@@ -10,9 +10,10 @@ from pathlib import Path
 
 from thud_env.rulesets import get_ruleset
 from training.config import ExploitConfig, PlayConfig, TrainConfig, check_kind
-from training.learner.batches import Batch, batches_of, with_progress_paid
+from training.learner.batches import Batch, batches_of
 from training.learner.pace import Pace
 from training.learner.ppo import ppo_learners
+from training.learner.shaping import with_shaping
 from training.process.ranks import Ranks
 from training.process.roles import Roles, by_role
 from training.process.state import State, StateError
@@ -61,7 +62,7 @@ class Trainer:
         progress = self._progress()
         rollout = self.play.collect(self.config.rollout_decisions)
         self.pace.follow(rollout)
-        batches = batches_of(with_progress_paid(rollout, self.config, progress), self.config)
+        batches = batches_of(with_shaping(rollout, self.config, progress), self.config)
         learnt = self.learn(self.pace.give_rest(batches, self.updates), progress)
         self.updates += 1
         self._freeze(progress)

@@ -15,9 +15,9 @@ from thud_env.position import Position
 from thud_env.rules.row import DWARF, TROLL
 from thud_env.rulesets import get_ruleset
 from training.arena.field import Field
-from training.arena.games import Result, into_cells
-from training.arena.intervals import Interval, resample_weights
-from training.ladder.figures import by_place, cell_of, num_starts
+from training.arena.games import Result
+from training.arena.intervals import Interval
+from training.ladder.figures import cell_of, cells_by_place
 
 FIRST_TURN, LAST_TURN = 40, 80
 """The turns after which it is noted where the pieces stand: past the opening, before the end."""
@@ -71,9 +71,8 @@ def balance_of(field: Field, results: list[Result]) -> Balance:
         field: what was played.
         results: of each agent one battle or more.
     """
-    cells = by_place(into_cells(results))
+    cells, weights = cells_by_place(results)
     largest = get_ruleset(field.rules).largest_margin
-    weights = resample_weights(num_starts(cells))
     found = [_mirror(spec, cells[spec, spec], weights, largest) for spec in field.agents]
     strongest = found[-1].agent
     standing = _standing(field, list(cells[strongest, strongest].values()))

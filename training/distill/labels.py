@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thud_env.errors import ThudError
+from training.commands.at_once import at_once
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,6 +70,5 @@ def labelled_at_once(
     if not len(rows):
         raise ThudError("there are no states to label: one or more would be right")
     parts = [part for part in np.array_split(rows, len(cores)) if len(part)]
-    with ThreadPoolExecutor(len(parts)) as threads:
-        working = [threads.submit(core, part) for core, part in zip(cores, parts, strict=False)]
-        return Labels.joined([one.result() for one in working])
+    shares = list(zip(cores, parts, strict=False))
+    return Labels.joined(at_once(lambda share, _: share[0](share[1]), shares, len(shares)))

@@ -156,8 +156,7 @@ def compute_figures(agents: list[str], results: list[Result], largest: float) ->
     Raises:
         FieldError: if two agents have played no game pair yet.
     """
-    by_cell = by_place(into_cells(results))
-    weights = resample_weights(num_starts(by_cell))
+    by_cell, weights = cells_by_place(results)
     cells = []
     for dwarfs in agents:
         for trolls in agents:
@@ -172,7 +171,7 @@ def compute_figures(agents: list[str], results: list[Result], largest: float) ->
         pair_scores=pair_scores,
         scores=scores,
         margins=_side_margins(agents, by_cell, weights, largest),
-        ratings=rate(*_points(agents, by_cell)),
+        ratings=rate(*_points(agents, by_cell, weights.shape[1])),
         effort=[
             _effort(
                 [result for result in results if result.dwarfs == agent],
@@ -185,29 +184,24 @@ def compute_figures(agents: list[str], results: list[Result], largest: float) ->
     )
 
 
-def by_place(by_cell: Cells) -> Cells:
-    """The same results, each start numbered by its place among those that were played: what is
-    drawn for each start grows with the games at hand, whichever starts a file names.
+def cells_by_place(results: list[Result]) -> tuple[Cells, NDArray[np.int64]]:
+    """Results by cell, with each start numbered by its place among those that were played, and the
+    weights of these starts in bootstrap samples: what is drawn for each start grows with the games
+    at hand, whichever starts a file names.
     """
-    places = {start: place for place, start in enumerate(_starts(by_cell))}
+    starts = sorted({result.start for result in results})
+    places = {start: place for place, start in enumerate(starts)}
     placed: Cells = defaultdict(dict)
-    for cell, games in by_cell.items():
+    for cell, games in into_cells(results).items():
         placed[cell] = {places[start]: result for start, result in games.items()}
-    return placed
+    return placed, resample_weights(len(starts))
 
 
-def num_starts(by_cell: Cells) -> int:
-    """How many starts were played."""
-    return len(_starts(by_cell))
-
-
-def _starts(by_cell: Cells) -> list[int]:
-    return sorted({start for games in by_cell.values() for start in games})
-
-
-def _points(agents: list[str], by_cell: Cells) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _points(
+    agents: list[str], by_cell: Cells, num_starts: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The points and the games of every cell by start, as ``rate`` takes them."""
-    points = np.zeros((num_starts(by_cell), len(agents), len(agents)))
+    points = np.zeros((num_starts, len(agents), len(agents)))
     games = np.zeros_like(points)
     for i, dwarfs in enumerate(agents):
         for j, trolls in enumerate(agents):

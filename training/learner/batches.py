@@ -10,7 +10,6 @@ import torch
 from thud_env.outcome import SIDES
 from training.config import SelfPlayConfig
 from training.learner.advantage import gae
-from training.learner.shaping import progress_rewards
 from training.selfplay.rollout import Rollout
 
 
@@ -35,15 +34,6 @@ class Batch:
     def to(self, device: str) -> Batch:
         """The same in tensors on a device."""
         return Batch(*(torch.from_numpy(one).to(device) for one in vars(self).values()))
-
-
-def with_progress_paid(rollout: Rollout, config: SelfPlayConfig, progress: float) -> Rollout:
-    """Add rewards for progress (``shaping.py``), less and less until half of the run is done."""
-    weight = config.shaping * max(0.0, 1 - 2 * progress)
-    if weight == 0:
-        return rollout
-    paid = progress_rewards(rollout.rows, rollout.last_rows, rollout.ended, config.ppo.gamma)
-    return dataclasses.replace(rollout, rewards=rollout.rewards + weight * paid)
 
 
 def batches_of(rollout: Rollout, config: SelfPlayConfig) -> tuple[Batch, Batch]:

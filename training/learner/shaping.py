@@ -9,6 +9,8 @@ of the result.
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,9 +24,26 @@ from thud_env.rules.row import (
     ruleset_of,
 )
 from thud_env.rulesets import MAX_TROLLS
+from training.config import SelfPlayConfig
+from training.selfplay.rollout import Rollout
 
 _FAR = 7
 """Squares from which a troll counts as far from the stone."""
+
+
+def with_shaping(rollout: Rollout, config: SelfPlayConfig, done: float) -> Rollout:
+    """Add the rewards for progress, less and less until half of the run is done.
+
+    Args:
+        rollout: what was played.
+        config: of the run.
+        done: how much of the run is done, 0 .. 1.
+    """
+    weight = config.shaping * max(0.0, 1 - 2 * done)
+    if weight == 0:
+        return rollout
+    paid = shaping_rewards(rollout.rows, rollout.last_rows, rollout.ended, config.ppo.gamma)
+    return dataclasses.replace(rollout, rewards=rollout.rewards + weight * paid)
 
 
 def potential(rows: NDArray[np.int16]) -> NDArray[np.float32]:
@@ -51,7 +70,7 @@ def potential(rows: NDArray[np.int16]) -> NDArray[np.float32]:
     return (pieces + advanced + distance / 4).astype(np.float32)
 
 
-def progress_rewards(
+def shaping_rewards(
     rows: NDArray[np.int16], last_rows: NDArray[np.int16], ended: NDArray[np.bool_], gamma: float
 ) -> NDArray[np.float32]:
     """The reward of each decision of a rollout for progress, [T, B], from the dwarfs' view.

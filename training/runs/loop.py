@@ -40,7 +40,17 @@ class Stopped(Exception):  # noqa: N818 (nothing went wrong)
         self.ranks = ranks
 
 
-class Learning(Protocol):
+class Kept(Protocol):
+    """A part of a run whose state is in its checkpoints."""
+
+    def state(self) -> State:
+        """The state that the next update depends on."""
+
+    def restore(self, state: State) -> None:
+        """Go on from a state of a run of the same configuration."""
+
+
+class Learning(Kept, Protocol):
     """A run that improves update by update, however it learns."""
 
     @property
@@ -66,12 +76,6 @@ class Learning(Protocol):
     def update(self) -> dict[str, float]:
         """Play and learn; returns the update's metrics, each named ``group/name``."""
 
-    def state(self) -> State:
-        """The state that the next update depends on."""
-
-    def restore(self, state: State) -> None:
-        """Go on from a state of a run of the same configuration."""
-
 
 def run(
     trainer: Learning, folder: RunFolder, console: Console, minutes: float | None = None
@@ -88,9 +92,19 @@ def run(
     checkpoints, writes = folder.checkpoints, ranks.rank == 0
     anchors, foresight = Anchors(config, measures=writes), Foresight(config)
     alarms = Alarms(config.rules, checkpoints)
+    kept: dict[str, Kept] = {"trainer": trainer, "anchors": anchors, "alarms": alarms}
+
+    def save() -> None:
+        """Write a checkpoint."""
+        size = State(values={"size": ranks.size})
+        parts = {name: one.state() for name, one in kept.items()}
+        states = ranks.gather(State.of_parts({**parts, "ranks": size}))
+        if states:
+            folder.checkpoint(trainer.decisions, trainer.roles.networks, states, anchors.best)
+
     try:
         if folder.resumed:
-            _go_on(trainer, anchors, alarms, folder)
+            _go_on(kept, anchors, folder, ranks)
         started = time.monotonic()  # now: the shortest time must do for some updates
         until = started + 60 * minutes if minutes is not None else float("inf")
         _show(folder.notices, console)
@@ -104,7 +118,7 @@ def run(
                 if time.monotonic() >= until:
                     asked.append(TIME)
                 if reason := reason_of_all(asked, ranks):
-                    _save(trainer, anchors, alarms, folder)
+                    save()
                     raise Stopped(folder, reason, ranks)
                 before, began = trainer.decisions, time.perf_counter()
                 metrics = trainer.update()
@@ -123,7 +137,7 @@ def run(
                     console.print(f"alarm: {alarm}", style="bold red", soft_wrap=True)
                 display.update(trainer.decisions, metrics)
                 if due:
-                    _save(trainer, anchors, alarms, folder)
+                    save()
             if reason := reason_of_all(asked, ranks):  # during the last update, which was saved
                 raise Stopped(folder, reason, ranks)
     except NotFiniteError as error:
@@ -136,25 +150,14 @@ def run(
         console.print(f"  {role}: {checkpoints.latest / role}", soft_wrap=True)
 
 
-def _save(trainer: Learning, anchors: Anchors, alarms: Alarms, folder: RunFolder) -> None:
-    """Write a checkpoint."""
-    size = State(values={"size": trainer.ranks.size})
-    parts = {"trainer": trainer.state(), "anchors": anchors.state(), "alarms": alarms.state()}
-    states = trainer.ranks.gather(State.of_parts({**parts, "ranks": size}))
-    if states:
-        folder.checkpoint(trainer.decisions, trainer.roles.networks, states, anchors.best)
-
-
-def _go_on(trainer: Learning, anchors: Anchors, alarms: Alarms, folder: RunFolder) -> None:
+def _go_on(kept: dict[str, Kept], anchors: Anchors, folder: RunFolder, ranks: Ranks) -> None:
     """Restore all processes from the checkpoint that the first one chooses."""
 
     def restore(state: State) -> None:
-        _check_size(trainer, state)
-        trainer.restore(state.part("trainer"))
-        anchors.restore(state.part("anchors"))
-        alarms.restore(state.part("alarms"))
+        _check_size(ranks, state)
+        for name, one in kept.items():
+            one.restore(state.part(name))
 
-    ranks = trainer.ranks
     if ranks.rank == 0:
         folder.restore(restore)
         # After going on from an older checkpoint, the best before it may be gone.
@@ -166,9 +169,9 @@ def _go_on(trainer: Learning, anchors: Anchors, alarms: Alarms, folder: RunFolde
     ranks.wait()  # before the first one writes another
 
 
-def _check_size(trainer: Learning, state: State) -> None:
+def _check_size(ranks: Ranks, state: State) -> None:
     """Raise a ``RunError`` if the run was trained by another number of processes."""
-    before, now = state.part("ranks").values["size"], trainer.ranks.size
+    before, now = state.part("ranks").values["size"], ranks.size
     if before != now:
         raise RunError(f"the run was trained by {before} processes together, not by {now}")
 

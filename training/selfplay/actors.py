@@ -151,8 +151,7 @@ class Actors:
 
     def change(self, change: Change) -> None:
         """See ``Play``; from the next order on."""
-        waiting = self._change
-        self._change = Change(waiting.snapshots + change.snapshots, waiting.redraw or change.redraw)
+        self._change = change
 
     def _next(self, steps: int) -> Order:
         order = Order(_weights(self._roles.networks), steps, self._change)

@@ -3,7 +3,7 @@
 What comes back to the host a step is which battles ended, with the last states of these, and how
 many decisions are legal, since that is the size of what is computed next; where opponents have
 seats, also the rows of those who are to move. The rollout follows at the end. Decision for decision
-it is what ``HostPlay`` plays, from the same draws.
+it is what ``HostCollector`` plays, from the same draws.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from training.selfplay.battles import OngoingBattles
 from training.selfplay.rollout import Rollout
 
 
-class DevicePlay:
+class DeviceCollector:
     """B battles that go on from one rollout to the next.
 
     Args:

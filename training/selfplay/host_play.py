@@ -18,7 +18,7 @@ from training.selfplay.frames import into_frames, out_of_frames
 from training.selfplay.rollout import Rollout
 
 
-class HostPlay:
+class HostCollector:
     """Plays battles of the host, with networks wherever they are.
 
     Args:

@@ -13,8 +13,8 @@ from training.errors import RunError
 from training.process.roles import Roles
 from training.process.state import State
 from training.selfplay.battles import OngoingBattles
-from training.selfplay.device_play import DevicePlay
-from training.selfplay.host_play import HostPlay
+from training.selfplay.device_play import DeviceCollector
+from training.selfplay.host_play import HostCollector
 from training.selfplay.opponents import Opponents
 from training.selfplay.rollout import Rollout
 
@@ -73,7 +73,7 @@ class LocalPlay:
         on_device = roles.precision.has_kernels
         device: Device = "cuda" if on_device else "cpu"
         self.battles = OngoingBattles.of(config, opponents, for_play, device)
-        self._collector = (DevicePlay if on_device else HostPlay)(self.battles, roles)
+        self._collector = (DeviceCollector if on_device else HostCollector)(self.battles, roles)
 
     def collect(self, steps: int) -> Rollout:
         """See ``Play``."""

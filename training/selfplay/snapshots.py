@@ -66,20 +66,14 @@ class Pool:
         self.scores[name_after(decisions)] = 0.5
         self._whole.add(name_after(decisions))
 
-    def weights(self) -> dict[str, float]:
-        """How likely each snapshot is to be drawn."""
-        weights = {name: x * (1 - x) + LEAST_WEIGHT for name, x in self.scores.items()}
-        total = sum(weights.values())
-        return {name: weight / total for name, weight in weights.items()}
-
     def draw(self, random: np.random.Generator) -> str:
         """The name of a snapshot.
 
         Raises:
             ThudError: if there are no snapshots yet.
         """
-        weights = self.weights()
-        return str(random.choice(list(weights), p=list(weights.values())))
+        weights = np.array([x * (1 - x) + LEAST_WEIGHT for x in self.scores.values()])
+        return str(random.choice(list(self.scores), p=weights / weights.sum()))
 
     def record(self, name: str, score: float) -> None:
         """Count a battle that a learner played against a snapshot, ``score`` in 0 .. 1."""
