@@ -302,6 +302,19 @@ def test_trampling_goes_on_and_stops(visit):
     assert turn_texts(page) == ["TB6-D6-F6xC6xE6"]
 
 
+def test_escape_takes_back_decisions_of_a_turn_one_by_one(visit):
+    page = visit(asked("koom-valley", TRAMPLES))
+    press(page, "B6", "can move")
+    for square in ("D6", "F6"):
+        press(page, square, f"trample to {square}")
+        page.get_by_role("button", name=re.compile(f"^{square}, troll")).wait_for()
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name=re.compile("^F6, .*trample to")).wait_for()
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name=re.compile("^B6, .*can move")).wait_for()
+    wait_for_turns(page, 0)
+
+
 @pytest.mark.parametrize(
     ("battle", "words"),
     [

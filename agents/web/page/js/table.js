@@ -14,7 +14,7 @@ export class Table {
     this.board = new Board(byId("board"), world, {
       chosen: (square) => this.choose(square),
       over: (square) => this.#preview(square),
-      cancelled: () => this.select(null),
+      cancelled: () => (game.partial ? game.undo().catch(complain) : this.select(null)),
       canDrag: (square) => this.#movable().has(square),
       dragged: (square) => this.select(square),
     });
