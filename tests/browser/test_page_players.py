@@ -350,6 +350,35 @@ def test_a_curve_is_asked_for_once_however_many_turns_are_stepped_through(visit)
     assert len(curves) == 1
 
 
+def test_a_click_on_the_curve_goes_to_that_turn(visit):
+    page, record = opened(visit)
+    page.get_by_role("tab", name="Insight").click()
+    curve = page.locator(".curve svg")
+    curve.wait_for()
+    box = curve.bounding_box()
+    inner = box["width"] * 312 / 320
+    for turn in (len(record.turns), 7, 0):
+        x = box["width"] * 4 / 320 + inner * turn / len(record.turns)
+        curve.click(position={"x": min(x, box["width"] - 1), "y": 9})
+        expect(page.locator("[aria-current]")).to_have_count(min(turn, 1))
+        if turn:
+            expect(page.locator("[aria-current]")).to_have_text(record.turns[turn - 1])
+
+
+def test_the_scale_of_the_curve_fits_the_battle(visit):
+    page, _ = opened(visit)
+    with page.expect_response("**/api/curve") as answered:
+        page.get_by_role("tab", name="Insight").click()
+    found = answered.value.json()
+    largest = max(map(abs, [*found["margins"], *found["expected"]]))
+    texts = page.locator(".curve svg text")
+    expect(texts).to_have_count(2)
+    high, low = (int(text.replace("−", "-")) for text in texts.all_text_contents())
+    assert (high, low) == (-low, -high)
+    assert high % 4 == 0
+    assert high - 4 < largest <= high
+
+
 def test_the_curve_is_seen_on_a_laptop(visit):
     page, _ = opened(visit)
     page.set_viewport_size({"width": 1366, "height": 768})

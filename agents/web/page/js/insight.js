@@ -211,20 +211,35 @@ export class Insight {
     return curves.get(player);
   }
 
+  /** The end of the scale for these margins: a multiple of 4 points, or a battle won. */
+  #range(margins) {
+    const { most, scored } = this.game.rules;
+    const largest = Math.max(1, ...margins.map(Math.abs));
+    return scored ? Math.min(most, 4 * Math.ceil(largest / 4)) : most;
+  }
+
   #plot(found, policies, here, count) {
     const [width, height] = [320, 120];
-    const { most } = this.game.rules;
+    const top = this.#range(found.flatMap(({ margins, expected }) => [...margins, ...expected]));
     const x = (turn) => 4 + ((width - 8) * turn) / count;
-    const y = (margin) => height / 2 - ((height / 2 - 4) * margin) / most;
+    const y = (margin) => height / 2 - ((height / 2 - 4) * margin) / top;
     const path = (values) => values.map((value, turn) => `${turn ? "L" : "M"}${x(turn).toFixed(1)} ${y(value).toFixed(1)}`).join("");
     const names = policies.map(({ player }) => nameOf(this.world, player));
     const picture = draw("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `The margin over ${count} turns, and what was expected by ${names.join(" and ")}` },
       draw("path", { class: "zero", d: `M0 ${height / 2}H${width}` }),
       draw("path", { class: "here", d: `M${x(here)} 0V${height}` }),
       draw("path", { class: "margin", d: path(found[0].margins) }),
-      ...found.map(({ expected }, i) => draw("path", { class: `expected n${i}`, d: path(expected) })));
+      ...found.map(({ expected }, i) => draw("path", { class: `expected n${i}`, d: path(expected) })),
+      ...[top, -top].map((margin) =>
+        draw("text", { x: 4, y: y(margin) + (margin > 0 ? 8 : -2) }, margin > 0 ? `+${top}` : `−${top}`)));
+    picture.addEventListener("click", ({ clientX }) => {
+      const { left, width: wide } = picture.getBoundingClientRect();
+      const turn = Math.round((((clientX - left) * width) / wide - 4) / ((width - 8) / count));
+      const { game } = this;
+      game.go([game.root, ...game.line][Math.min(Math.max(turn, 0), count)]).catch(complain);
+    });
     const key = [["margin", "as it stood"], ...names.map((name, i) => [`n${i}`, `as ${name} expected it to end`])];
-    this.plot.replaceChildren(picture, make("figcaption", {}, "The margin, dwarfs up, trolls down: ",
+    this.plot.replaceChildren(picture, make("figcaption", {}, "The margin, dwarfs up, trolls down; a click goes to that turn: ",
       ...key.map(([kind, text]) => make("span", { class: `key ${kind}` }, text))));
   }
 }
