@@ -373,7 +373,7 @@ def test_the_scale_of_the_curve_fits_the_battle(visit):
     largest = max(map(abs, [*found["margins"], *found["expected"]]))
     texts = page.locator(".curve svg text")
     expect(texts).to_have_count(2)
-    high, low = (int(text.replace("−", "-")) for text in texts.all_text_contents())
+    high, low = map(int, texts.all_text_contents())
     assert (high, low) == (-low, -high)
     assert high % 4 == 0
     assert high - 4 < largest <= high

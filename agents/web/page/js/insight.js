@@ -231,7 +231,7 @@ export class Insight {
       draw("path", { class: "margin", d: path(found[0].margins) }),
       ...found.map(({ expected }, i) => draw("path", { class: `expected n${i}`, d: path(expected) })),
       ...[top, -top].map((margin) =>
-        draw("text", { x: 4, y: y(margin) + (margin > 0 ? 8 : -2) }, margin > 0 ? `+${top}` : `−${top}`)));
+        draw("text", { x: 4, y: y(margin) + (margin > 0 ? 8 : -2) }, margin > 0 ? `+${top}` : `-${top}`)));
     picture.addEventListener("click", ({ clientX }) => {
       const { left, width: wide } = picture.getBoundingClientRect();
       const turn = Math.round((((clientX - left) * width) / wide - 4) / ((width - 8) / count));
