@@ -47,7 +47,7 @@ def test_both_beat_simple_play(
     """From wherever the program runs."""
     monkeypatch.chdir(tmp_path)
     policy, other = agents.make(f"policy:pretrained/{rules}", 1), agents.make(opponent, 2)
-    limits = {"max_quiet_turns": 60, "max_turns": 120}
+    limits = {"max_quiet_turns": 60, "max_turns": 300}
     as_dwarfs = play_battles(policy, other, 16, rules, **limits).margins
     as_trolls = play_battles(other, policy, 16, rules, **limits).margins
     assert (as_dwarfs > 0).sum() >= by_dwarfs
