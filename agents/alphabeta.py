@@ -50,7 +50,6 @@ class AlphaBetaAgent(PlanningAgent):
         seed: int = 0,
     ) -> None:
         super().__init__(seed)
-        self.timed = time > 0
         check_ranges(
             depth=(depth, 0, MAX_DEPTH),
             time=(time, 0, 1e6),
@@ -58,7 +57,8 @@ class AlphaBetaAgent(PlanningAgent):
             quiescence=(quiescence, 0, MAX_QUIESCENCE),
             reductions=(reductions, 0, 1),
         )
-        limited = time > 0 or nodes > 0
+        self.timed = time > 0
+        limited = self.timed or nodes > 0
         self._options = SearchOptions(
             read_evaluator(evaluation, weights),
             depth=depth or (MAX_DEPTH if limited else 3),

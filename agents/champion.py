@@ -26,6 +26,6 @@ class ChampionAgent(AlphaBetaAgent):
     """
 
     def __init__(self, time: float = 1.0, seed: int = 0) -> None:
-        if not time > 0:
-            raise ThudError(f"time={time} must be more than 0")
         super().__init__(time=time, seed=seed)
+        if not self.timed:
+            raise ThudError(f"time={time} must be more than 0")

@@ -89,6 +89,7 @@ class MctsAgent(PlanningAgent):
         seed: int = 0,
     ) -> None:
         super().__init__(seed)
+        check_ranges(sims=(sims, 0, MOST_SIMULATIONS), time=(time, 0, 1e6))
         self.timed = time > 0
         self._evaluator = read_evaluator(evaluation, weights)
         sims = sims or (MOST_IN_TIME if self.timed else 1000)
@@ -96,9 +97,7 @@ class MctsAgent(PlanningAgent):
             if word not in known:
                 raise ThudError(f"{name}={word} must be one of {', '.join(known)}")
         check_ranges(
-            sims=(sims, 1, MOST_SIMULATIONS),
             length=(length, 0, WHOLE_BATTLE),
-            time=(time, 0, 1e6),
             c=(c, 0, 1e6),
             fpu=(fpu, 0, 1e6),
             temperature=(temperature, 1, 1e6),

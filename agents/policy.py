@@ -55,6 +55,7 @@ class PolicyAgent(Agent):
     Raises:
         CheckpointError: if there is no such checkpoint, or it is damaged.
         ThudError: if the temperature is negative or not a number.
+        TypeError: if it is neither a path nor a pair.
     """
 
     def __init__(self, path: str | Path | Pair, seed: int = 0, temperature: float = 1.0) -> None:

@@ -109,6 +109,7 @@ class PolicyMctsAgent(PlanningAgent):
         seed: int = 0,
     ) -> None:
         super().__init__(seed)
+        check_ranges(time=(time, 0, 1e6))
         self.timed = time > 0
         if root not in _ROOTS:
             raise ThudError(f"root={root} must be one of {', '.join(_ROOTS)}")
@@ -121,11 +122,10 @@ class PolicyMctsAgent(PlanningAgent):
             sims=(sims, 2, MOST_SIMULATIONS),
             c=(c, 0, 1e6),
             fpu=(fpu, 0, 1e6),
-            considered=(considered, 1, 1e6),
+            considered=(considered, 1, 10**6),
             noise=(noise, 0, 1e6),
             scale=(scale, 0, 1e6),
-            time=(time, 0, 1e6),
-            leaves=(leaves, 1, 1e3),
+            leaves=(leaves, 1, 1000),
             lookahead=(lookahead, 0, DEEPEST_LOOKAHEAD),
             temperature=(temperature, 0.01, 1e6),
         )

@@ -9,8 +9,10 @@
 from __future__ import annotations
 
 import math
+from numbers import Integral, Real
 from typing import Annotated, NamedTuple
 
+from thud_env.arguments import shown
 from thud_env.errors import ThudError
 
 
@@ -34,11 +36,16 @@ Share = Annotated[float, Range(0, 1)]
 
 
 def check_ranges(**options: tuple[float, float, float]) -> None:
-    """Check options, each given as ``name=(value, least, most)``.
+    """Check options, each given as ``name=(value, least, most)``; of integers if ``most`` is one.
 
     Raises:
-        ThudError: if a value is outside its range, or not a number.
+        ThudError: if a value is outside its range, or not a number, or not the integer it must be;
+            a bool is neither.
     """
     for name, (value, least, most) in options.items():
+        kind, a_number = (Integral, "an integer") if isinstance(most, int) else (Real, "a number")
+        if isinstance(value, bool) or not isinstance(value, kind):
+            right = f"{a_number}, {Range(least, most)}"
+            raise ThudError(f"{name}={shown(value)} must be {right}")
         if not least <= value <= most:
             raise ThudError(f"{name}={value} must be {Range(least, most)}")

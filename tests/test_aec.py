@@ -151,3 +151,14 @@ def test_no_reward_is_minus_0():
 def test_an_unknown_argument_is_refused_as_python_does(made, arguments, named):
     with pytest.raises(TypeError, match=named):
         made(**arguments)
+
+
+@pytest.mark.parametrize("ask", ["observation_space", "action_space", "observe"])
+def test_what_is_no_agent_is_refused_in_a_line(ask):
+    env = thud_env.env()
+    env.reset()
+    for agent in (["dwarf_0"], [], None, [np.zeros((3, 3))]):
+        with pytest.raises(
+            thud_env.ThudError, match=r"^unknown agent [^\n]*: 'dwarf_0' or 'troll_0'"
+        ):
+            getattr(env, ask)(agent)

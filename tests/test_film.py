@@ -118,6 +118,14 @@ def test_a_last_turn_that_goes_nowhere_is_refused(turn):
         svg(Position.start("koom-valley"), last_turn=turn)
 
 
+def test_times_and_sizes_may_be_numbers_of_numpy():
+    record = read_record(RECORDS / "opening.thud")
+    found = stepper(record, size=np.uint16(480), seconds=np.float32(1))
+    assert found == stepper(record, size=480, seconds=1.0)
+    (small, _, _), (same, _, _) = (next(frames(record, size=size)) for size in (np.uint8(200), 200))
+    assert np.array_equal(small, same)
+
+
 @pytest.mark.parametrize("wrong", [-1, 0, float("nan"), float("inf"), "1", None])
 def test_a_time_that_is_no_finite_number_above_0_is_refused(wrong):
     record = read_record(RECORDS / "opening.thud")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from thud_env import RULESETS, Position
+from thud_env import RULESETS, Position, ThudError
 from thud_env.board import CELL_OF_SQUARE, SQUARE_SYMMETRY, SYMMETRIES
 from thud_env.rulesets import get_ruleset
 from training.arena import openings
@@ -93,6 +93,12 @@ def test_the_first_starts_are_drawn_as_they_were_published(book: Openings) -> No
 def test_all_starts_are_drawn_as_they_were_published(book: Openings, capsys) -> None:
     assert main(["--rules", book.rules]) == 0
     assert capsys.readouterr().out == book_path(book.rules).read_text()
+
+
+@pytest.mark.parametrize("count", [1.5, None, "2", True, -1])
+def test_how_many_starts_is_an_integer(book: Openings, count: object) -> None:
+    with pytest.raises(ThudError, match=r"^count must be (an integer|0 or more), not "):
+        book.rows(count)  # type: ignore[arg-type]
 
 
 def test_another_seed_draws_others() -> None:

@@ -147,6 +147,11 @@ def test_text_marks():
 # -- pixels --------------------------------------------------------------------------------
 
 
+def test_a_size_may_be_a_small_integer_of_numpy():
+    assert svg(START, size=np.int16(2000)) == svg(START, size=2000)
+    assert np.array_equal(rgb_array(START, size=np.uint8(200)), rgb_array(START, size=200))
+
+
 @pytest.mark.parametrize("size", [102, 200, 544, 850])
 def test_pixels_come_in_any_size(size):
     pixels = rgb_array(START, size=size)

@@ -253,6 +253,7 @@ def test_many_begin_at_the_only_start_there_is():
         ([thud_env.Position.start("koom-valley")], ValueError, "cannot start a battle of classic"),
         (ROWS[:, :7], thud_env.RowError, "432"),
         (ROWS[0], thud_env.RowError, "432"),
+        (memoryview(b"rows"), thud_env.RowError, "^rows are integers of shape"),
         (np.int64(5), TypeError, "^starts .*5.*: a list of position texts"),
         (np.array(5), TypeError, "^starts int64 of shape"),
         (np.array(["text"]), TypeError, "^starts <U4 of shape"),

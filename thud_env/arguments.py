@@ -132,6 +132,8 @@ def shown(value: Any) -> str:
     except ValueError:  # an int of more digits than Python writes, or something that holds one
         whole = isinstance(value, int)
         return f"an integer of {value.bit_length()} bits" if whole else f"a {type(value).__name__}"
+    if "\n" in text:  # arrays within: all else writes a line
+        text = " ".join(text.split())
     if len(text) <= _MOST_SHOWN:
         return text
     return f"{text[:_MOST_SHOWN]}... ({len(text):,} characters)"

@@ -144,7 +144,8 @@ def read_pool(starts: Starts | None, rules: Ruleset, limits: Limits) -> NDArray[
     if isinstance(starts, str | Position):
         starts = [starts]
     given: Any = starts
-    is_array = len(getattr(given, "shape", ())) > 0 and getattr(given.dtype, "kind", "") != "U"
+    kind = getattr(getattr(given, "dtype", None), "kind", "")  # PyTorch's dtypes have none
+    is_array = len(getattr(given, "shape", ())) > 0 and kind != "U"
     if not is_array and (not isinstance(starts, Sequence) or isinstance(starts, bytes)):
         raise TypeError(
             f"starts {shown(starts)}: a list of position texts or Positions, or rows, "

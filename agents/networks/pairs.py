@@ -16,7 +16,7 @@ from agents.networks.folders import (
     policy_folder,
     shipped,
 )
-from thud_env.arguments import nearest
+from thud_env.arguments import nearest, shown
 from thud_env.outcome import SIDES
 from thud_env.rulesets import Ruleset, get_ruleset
 
@@ -131,8 +131,11 @@ def pair_at(path: str | Path | Pair) -> Pair:
 
     Raises:
         CheckpointError: if the pair is missing or damaged.
+        TypeError: if it is neither.
     """
     if not isinstance(path, str | Path):
+        if not hasattr(path, "checkpoint"):
+            raise TypeError(f"{shown(path)} is no pair: a path, such as runs/smoke, would be right")
         return path
     try:
         if is_champion(path):

@@ -524,6 +524,6 @@ class BoardEnv(AECEnv[str, Any, int]):  # type: ignore[misc] # PettingZoo is unt
         self._cumulative_rewards[trolls] += paid_to_trolls
 
     def _check_agent(self, agent: str) -> None:
-        if agent not in self.action_spaces:
+        if not (isinstance(agent, str) and agent in self.action_spaces):
             first, second = self.possible_agents
             raise ThudError(f"unknown agent {shown(agent)}: {first!r} or {second!r} would be right")

@@ -19,7 +19,7 @@ from thud_env.arguments import check_positive, shown
 from thud_env.render.picture import centre_of, marks_beside, pieces_beside, pieces_on
 from thud_env.render.scene import HasRow, Scene, scene_of
 from thud_env.render.shapes import Point
-from thud_env.render.to_pixels import check_size, paint, still
+from thud_env.render.to_pixels import checked_size, paint, still
 
 LONGEST_SLIDE = 0.4
 """Seconds in which a piece slides, at most; half of its turn if that is less."""
@@ -121,7 +121,7 @@ def frames(
         ThudError: if a turn is not legal, the size too small, or ``seconds`` or ``fps`` not a
             finite number above 0.
     """
-    check_size(size)
+    size = checked_size(size)
     check_positive("seconds", seconds)
     check_positive("fps", fps)
     first, steps = scenes_of(battle)

@@ -211,7 +211,7 @@ def stepper(battle: Battle, *, size: int = 480, seconds: float = 0.8) -> Frame:
         ThudError: if a turn is not legal, or ``seconds`` is not a finite number above 0.
     """
     picture = animation(battle, size=size, seconds=seconds)
-    turns = len(battle.turns)
+    turns, size, seconds = len(battle.turns), int(size), float(seconds)
     times = {"turns": turns, "seconds": seconds, "slide": slide_of(seconds)}
     page = Path(__file__).with_name("stepper.html").read_text(encoding="utf-8")
     page = page.replace("<!--picture-->", picture).replace("/*times*/", json.dumps(times))

@@ -49,8 +49,7 @@ def rgb_array(
         TypeError: as for ``svg``.
     """
     refuse_unknown(rgb_array, unknown)
-    check_size(size)
-    return still(scene_of(position, last_turn, targets), size)
+    return still(scene_of(position, last_turn, targets), checked_size(size))
 
 
 def still(scene: Scene, size: int) -> NDArray[np.uint8]:
@@ -60,13 +59,13 @@ def still(scene: Scene, size: int) -> NDArray[np.uint8]:
     return paint(scene, marks_below(scene), pieces, marks, size)
 
 
-def check_size(size: int) -> None:
-    """Refuse a size too small to read.
+def checked_size(size: int) -> int:
+    """The size, unless it is too small to read.
 
     Raises:
         ThudError: if it is not an integer, 102 or more.
     """
-    as_count("size", size, least=6 * EXTENT)
+    return as_count("size", size, least=6 * EXTENT)
 
 
 def paint(

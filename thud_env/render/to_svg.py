@@ -98,7 +98,7 @@ def opening(size: int, height: float = EXTENT) -> str:
     Raises:
         ThudError: if ``size`` is not an integer, 1 or more.
     """
-    as_count("size", size)
+    size = as_count("size", size)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" '
         f'viewBox="0 0 {EXTENT} {number(height)}" width="{size}" '

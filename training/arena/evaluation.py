@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from agents.agent import BatchPolicy
 from thud_env.arguments import as_count, one_of, shown
 from thud_env.command import counted
+from thud_env.errors import ThudError
 from thud_env.rulesets import Ruleset
 from training.arena.battles import (
     Battles,
@@ -64,13 +65,18 @@ def evaluate(
 
     Raises:
         OpeningsError: if the book is wanted, and is missing or has too few starts.
-        ThudError: if ``games`` is not an integer, 1 or more, or ``match`` is no bool.
+        ThudError: if ``games`` is not an integer, 1 or more, ``match`` is no bool, or ``openings``
+            is something else.
         TypeError: if the players are not two, or there is no such limit.
     """
     if not (isinstance(players, Collection) and len(players) == 2):
         raise TypeError(f"players {shown(players)}: two, (first, second), would be right")
     games = as_count("games", games)
     match = one_of("match", match, (True, False))
+    if not isinstance(openings, bool | Openings | None):
+        raise ThudError(
+            f"openings {shown(openings)}: True, False, None or an Openings would be right"
+        )
     check_limits(limits)
     by_chance = any(getattr(player, "stochastic", False) for player in players)
     starts: NDArray[np.int16] | None = None

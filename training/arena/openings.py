@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thud_env import Position
+from thud_env.arguments import as_count
 from thud_env.board import CELL_OF_SQUARE, SQUARE_SYMMETRY
 from thud_env.command import Command, bounded, counted
 from thud_env.errors import ThudError
@@ -86,7 +87,9 @@ class Openings:
 
         Raises:
             OpeningsError: if there are fewer or none is asked for, or a limit is reached at one.
+            ThudError: if ``count`` is no integer, or negative.
         """
+        count = as_count("count", count, least=0)
         if not 0 < count <= len(self.starts):
             raise OpeningsError(
                 f"the book of {self.rules} has {len(self.starts)} starts, not {count}"
