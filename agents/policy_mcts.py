@@ -89,6 +89,7 @@ class PolicyMctsAgent(PlanningAgent):
     Raises:
         CheckpointError: if a checkpoint is missing or damaged.
         ThudError: if an option is out of range.
+        TypeError: if ``path`` is neither a path nor a pair.
     """
 
     def __init__(

@@ -48,4 +48,4 @@ def check_ranges(**options: tuple[float, float, float]) -> None:
             right = f"{a_number}, {Range(least, most)}"
             raise ThudError(f"{name}={shown(value)} must be {right}")
         if not least <= value <= most:
-            raise ThudError(f"{name}={value} must be {Range(least, most)}")
+            raise ThudError(f"{name}={shown(value)} must be {Range(least, most)}")

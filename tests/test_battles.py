@@ -407,7 +407,7 @@ PLAYER = agents.make("greedy")
         (PLAYER, 2, {}, "^players <.*: two, \\(first, second\\), would be right"),
         ((PLAYER,), 2, {}, "two, \\(first, second\\), would be right"),
         ((PLAYER, PLAYER), 2, {"match": "yes"}, "^unknown match 'yes': True or False"),
-        ((PLAYER, PLAYER), 2, {"openings": "no"}, "^openings 'no': True, False, None or an Op"),
+        ((PLAYER, PLAYER), 2, {"openings": "no"}, "^unknown openings 'no': True, False or None"),
         ((PLAYER, PLAYER), 2, {"seed": 1}, "^battles have no limit 'seed': it is the players"),
         ((PLAYER, PLAYER), 2, {"starts": []}, "^battles have no limit 'starts': play_battles and"),
         ((PLAYER, PLAYER), 2, {"max_turn": 9}, "^battles have no limit 'max_turn': did you mean"),

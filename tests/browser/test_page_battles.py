@@ -451,7 +451,7 @@ def test_one_who_plays_against_an_agent_is_told_who_has_won(visit, seats, said):
     expect(page.locator("#standing")).to_have_text(said)
 
 
-def test_one_who_loses_is_told_so_whoever_is_seated_afterwards(visit):
+def test_one_who_loses_is_told_so_after_others_are_seated_too(visit):
     page = visit(asked("koom-valley", NEAR_THE_GOAL, dwarfs="greedy", trolls="you"))
     said = "You lose. The Rock has reached its goal: the dwarfs win."
     expect(page.locator("#standing")).to_have_text(said)
@@ -468,10 +468,12 @@ def test_a_battle_is_played_again_from_where_it_began(visit):
     wait_for_turns(page, 0)
     expect(again).to_be_hidden()
     expect(page.get_by_label("Who plays the trolls")).to_have_value("greedy")
+    page.go_back()
+    again.wait_for()
+    page.go_forward()
+    wait_for_turns(page, 0)
     push_the_rock_home(page)
     again.wait_for()
-    page.go_back()
-    again.wait_for()  # that of the first battle
 
 
 def test_a_record_that_was_opened_is_not_played_again(visit):

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from agents.agent import BatchPolicy
 from thud_env.arguments import as_count, one_of, shown
 from thud_env.command import counted
-from thud_env.errors import ThudError
 from thud_env.rulesets import Ruleset
 from training.arena.battles import (
     Battles,
@@ -73,10 +72,8 @@ def evaluate(
         raise TypeError(f"players {shown(players)}: two, (first, second), would be right")
     games = as_count("games", games)
     match = one_of("match", match, (True, False))
-    if not isinstance(openings, bool | Openings | None):
-        raise ThudError(
-            f"openings {shown(openings)}: True, False, None or an Openings would be right"
-        )
+    if not isinstance(openings, Openings):
+        openings = one_of("openings", openings, (True, False, None))
     check_limits(limits)
     by_chance = any(getattr(player, "stochastic", False) for player in players)
     starts: NDArray[np.int16] | None = None

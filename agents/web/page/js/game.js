@@ -8,10 +8,10 @@ import { complain } from "./dom.js";
 export const YOU = "you";
 export const SIDES = ["dwarfs", "trolls"];
 
-/** A node of the tree: a position, and the turn that led to it. */
+/** A node of the tree: a position, the turn that led to it, and in `ended` who played the battle to its end there. */
 class Node {
   constructor(position, turn = null, parent = null, view = null) {
-    Object.assign(this, { position, turn, parent, view, children: [], chosen: 0, advice: null });
+    Object.assign(this, { position, turn, parent, view, children: [], chosen: 0, advice: null, ended: null });
   }
 
   get next() {
@@ -61,7 +61,7 @@ export class Game extends EventTarget {
   /** How the battle that is shown ended, and whether the one person who played it won; or null. */
   get verdict() {
     const { verdict, margin } = this.view;
-    const mine = SIDES.filter((side) => this.ended?.[side] === YOU);
+    const mine = SIDES.filter((side) => this.node.ended?.[side] === YOU);
     if (!verdict || !margin || mine.length !== 1) return verdict;
     return `You ${margin > 0 === (mine[0] === "dwarfs") ? "win" : "lose"}. ${verdict}`;
   }
@@ -108,7 +108,7 @@ export class Game extends EventTarget {
     if (seats) this.seats = { ...seats };
     this.recorded = players && { players, turns: turns.join() };
     this.match = match;
-    this.ended = ended; // who played the battle to its end here: others may be seated since
+    node.ended = ended;
     this.node = this.root;
     this.going = null;
     this.partial = null;
@@ -120,8 +120,8 @@ export class Game extends EventTarget {
 
   /** The battle as it stands, for `resume`. */
   get kept() {
-    const { rules, limits, root, node, seats, recorded, match, ended, running } = this;
-    return { rules, limits, root, node, seats, recorded, match, ended, running };
+    const { rules, limits, root, node, seats, recorded, match, running } = this;
+    return { rules, limits, root, node, seats, recorded, match, running };
   }
 
   /** Go back to a battle that was kept. */
@@ -324,7 +324,7 @@ export class Game extends EventTarget {
     this.node = node.children[index];
     this.node.view = view;
     this.going = null;
-    if (view.toMove === null) this.ended = { ...this.seats };
+    if (view.toMove === null) this.node.ended = { ...this.seats };
     this.#changed({ slide });
   }
 

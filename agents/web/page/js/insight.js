@@ -150,9 +150,11 @@ function bar(margin, { most, scored }) {
 }
 
 export class Insight {
-  constructor(world, game) {
+  /** `halt` is called before going to a turn that was pressed. */
+  constructor(world, game, halt) {
     this.world = world;
     this.game = game;
+    this.halt = halt;
     this.views = [new View(this, "First player", true), new View(this, "Second player", false)];
     this.plot = make("figure", { class: "curve" });
     byId("insight").append(
@@ -236,6 +238,7 @@ export class Insight {
       const { left, width: wide } = picture.getBoundingClientRect();
       const turn = Math.round((((clientX - left) * width) / wide - 4) / ((width - 8) / count));
       const { game } = this;
+      this.halt();
       game.go([game.root, ...game.line][Math.min(Math.max(turn, 0), count)]).catch(complain);
     });
     const key = [["margin", "as it stood"], ...names.map((name, i) => [`n${i}`, `as ${name} expected it to end`])];

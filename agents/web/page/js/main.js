@@ -23,8 +23,8 @@ async function main() {
   for (const [name, colour] of Object.entries(world.colours)) root.setProperty(`--${name}`, colour);
   const game = new Game(world);
   const table = new Table(world, game);
-  new Panel(world, game, table);
-  new Insight(world, game);
+  const panel = new Panel(world, game, table);
+  new Insight(world, game, () => panel.halt());
   document.querySelector(".skip").addEventListener("click", (event) => {
     event.preventDefault(); // the address names a battle, and no place on the page
     table.board.focus();

@@ -64,7 +64,7 @@ export class Memory {
   }
 
   #keep() {
-    const { rules, limits, root, node, line, seats, match, ended, running } = this.game;
+    const { rules, limits, root, node, line, seats, match, running } = this.game;
     const turns = line.map(({ turn }) => turn);
     const battle = {
       address: location.hash,
@@ -72,7 +72,7 @@ export class Memory {
       limits,
       seats,
       match,
-      ended,
+      ended: (line.at(-1) ?? root).ended,
       running,
       players: this.game.recordedPlayers(turns),
       position: root.position,

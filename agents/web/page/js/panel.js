@@ -37,7 +37,7 @@ export class Panel {
     this.table = table;
     this.playing = 0;
     this.root = null; // where the battle that is shown begins
-    this.turns = new TurnList(game, () => this.#halt());
+    this.turns = new TurnList(game, () => this.halt());
     this.seated = "";
     game.addEventListener("change", () => this.show());
     game.addEventListener("thought", ({ detail }) => this.#thought(detail));
@@ -48,7 +48,7 @@ export class Panel {
   show() {
     const { game } = this;
     const { view } = game;
-    if (game.root !== this.root) this.#halt(); // another battle has begun
+    if (game.root !== this.root) this.halt(); // another battle has begun
     this.root = game.root;
     byId("title").textContent = game.rules.title;
     byId("aim").textContent = game.rules.aim;
@@ -99,12 +99,12 @@ export class Panel {
     };
     for (const [id, place] of Object.entries(steps)) {
       byId(id).addEventListener("click", () => {
-        this.#halt();
+        this.halt();
         game.go(place()).catch(complain);
       });
     }
     byId("undo").addEventListener("click", () => {
-      this.#halt();
+      this.halt();
       game.undo().catch(complain);
     });
     byId("hint").addEventListener("click", () => this.hint().catch(complain));
@@ -150,7 +150,7 @@ export class Panel {
   async #run() {
     const { game } = this;
     if (this.playing || game.loop) {
-      this.#halt();
+      this.halt();
       game.pause();
       return;
     }
@@ -161,7 +161,7 @@ export class Panel {
         await pause(700);
       }
     } catch (error) {
-      this.#halt();
+      this.halt();
       this.show();
       throw error;
     }
@@ -172,7 +172,7 @@ export class Panel {
     await game.proceed();
   }
 
-  #halt() {
+  halt() {
     this.playing = 0;
   }
 
@@ -217,7 +217,7 @@ export class Panel {
   #words() {
     const { game } = this;
     const words = game.yours && !game.thinking ? game.view.words : []; // on a phone they share a place
-    const over = game.view.toMove === null && game.ended && byId("lesson").hidden;
+    const over = game.view.toMove === null && game.node.ended && byId("lesson").hidden;
     const next = game.match?.first === null
       ? { label: "Change sides: second battle", begin: () => this.#second() }
       : { label: "Play again", begin: () => this.#again() };
@@ -236,13 +236,14 @@ export class Panel {
     const { game } = this;
     const seats = { dwarfs: game.seats.trolls, trolls: game.seats.dwarfs };
     const { rules, limits, view } = game;
-    await game.begin({ leaves: true, rules: rules.name, limits, seats, match: { first: view.margin, players: game.ended } });
+    await game.begin({ leaves: true, rules: rules.name, limits, seats, match: { first: view.margin, players: game.node.ended } });
   }
 
   /** Begin the battle, or the game of two, once more. */
   async #again() {
     const { rules, limits, root, seats, match } = this.game;
-    const anew = match ? { seats: match.players, match: { first: null } } : { seats, position: root.position };
+    const changed = { dwarfs: seats.trolls, trolls: seats.dwarfs };
+    const anew = match ? { seats: changed, match: { first: null } } : { seats, position: root.position };
     await this.game.begin({ leaves: true, rules: rules.name, limits, ...anew });
   }
 
@@ -255,7 +256,7 @@ export class Panel {
     const margins = first === null ? [view.margin] : [first, view.margin];
     const { points } = await ask("score", { margins });
     if (game.view !== view) return;
-    const seats = (view.toMove === null && game.ended) || game.seats;
+    const seats = (view.toMove === null && game.node.ended) || game.seats;
     let called = SIDES.map((side, i) => {
       const now = nameOf(world, seats[players ? SIDES[1 - i] : side]); // the sides have been changed
       const before = players ? nameOf(world, players[side]) : now;
