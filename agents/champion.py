@@ -1,11 +1,10 @@
-"""The player believed to be the strongest at every game: alpha-beta at a second a turn.
+"""Alpha-beta at a second a turn, believed to be the strongest player at every game but football.
 
 By earlier tables ``mcts`` lost to ``alphabeta`` in equal time in Koom Valley Thud and
 ``classic-all``; on their ladders and that of ``classic`` it is not above ``alphabeta:depth=3`` in
 two to four times the time. ``policy+mcts``, which needs PyTorch, loses to it in Koom Valley and
-``classic-any``, as ``mcts`` does there, and is not told apart from it in ``classic``; in football,
-where the dwarfs nearly always win, it loses one battle in six less as trolls (docs/log.md,
-docs/strength.md).
+``classic-any``, as ``mcts`` does there, and is not told apart from it in ``classic``; in football
+it is above it, at a tenth of a second a turn (docs/log.md, docs/strength.md).
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from thud_env.errors import ThudError
 
 
 class ChampionAgent(AlphaBetaAgent):
-    """Plays any game as well as is known.
+    """Plays any game as well as is known without PyTorch.
 
     Args:
         time: seconds for a turn. Its play depends on the machine.
