@@ -6,7 +6,6 @@ import copy
 import pickle
 import sys
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -18,11 +17,7 @@ from positions import random_position
 from untrained import value_all_at
 
 import agents
-from agents.alphabeta import AlphaBetaAgent
-from agents.champion import ChampionAgent
-from agents.mcts import MctsAgent
 from agents.policy import PolicyAgent
-from agents.policy_mcts import PolicyMctsAgent
 from agents.simple import GreedyAgent, RandomAgent
 from thud_env import RULESETS, BatchedGame, Position, RowError, ThudError
 from thud_env.envs.opponents import make_opponent
@@ -119,42 +114,6 @@ def test_the_error_for_a_wrong_spec_names_the_mistake(spec: str, said: str) -> N
         agents.make(spec)
     assert said in str(error.value)
     assert "\n" not in str(error.value)
-
-
-@pytest.mark.parametrize(
-    ("make", "said"),
-    [
-        (lambda: AlphaBetaAgent(depth=None), "depth=None must be an integer, in 0 .. 24"),
-        (lambda: AlphaBetaAgent(depth="2"), "depth='2' must be an integer"),
-        (lambda: AlphaBetaAgent(depth=1.5), "depth=1.5 must be an integer"),
-        (lambda: AlphaBetaAgent(depth=True), "depth=True must be an integer"),
-        (lambda: AlphaBetaAgent(time=None), "time=None must be a number, in 0 .. 1e+06"),
-        (lambda: AlphaBetaAgent(time=np.ones(2)), "time=float64 of shape (2,) must be a number"),
-        (lambda: ChampionAgent(time="1"), "time='1' must be a number"),
-        (lambda: ChampionAgent(time=0), "time=0 must be more than 0"),
-        (lambda: MctsAgent(sims=10.5), "sims=10.5 must be an integer"),
-        (lambda: MctsAgent(time="1"), "time='1' must be a number"),
-        (lambda: MctsAgent(sims=-1), "sims=-1 must be in 0 .. "),
-        (lambda: PolicyAgent("champion", temperature=None), "temperature=None must be a number"),
-        (lambda: PolicyMctsAgent("champion", leaves=1.5), "leaves=1.5 must be an integer"),
-        (lambda: PolicyMctsAgent("champion", time="1"), "time='1' must be a number"),
-    ],
-)
-def test_an_option_of_another_type_is_refused_at_once(make: Callable[[], Any], said: str) -> None:
-    with pytest.raises(ThudError) as error:
-        make()
-    assert str(error.value).startswith(said)
-
-
-def test_numbers_of_numpy_are_options() -> None:
-    player = AlphaBetaAgent(depth=np.int64(1), time=np.float32(0))
-    assert player.turn(Position.start()) in Position.start().turns()
-
-
-@pytest.mark.parametrize("path", [None, 5])
-def test_what_is_no_path_to_a_policy_is_refused_at_once(path: Any) -> None:
-    with pytest.raises(TypeError, match=f"^{path} is no pair: a path, such as runs/smoke, would"):
-        PolicyAgent(path)
 
 
 def test_a_file_is_not_the_nearest_policy() -> None:

@@ -1,0 +1,52 @@
+"""Options of players made in a program are numbers of the right kind, or refused at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from agents.alphabeta import AlphaBetaAgent
+from agents.champion import ChampionAgent
+from agents.mcts import MctsAgent
+from agents.policy import PolicyAgent
+from agents.policy_mcts import PolicyMctsAgent
+from thud_env import Position, ThudError
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: AlphaBetaAgent(depth=None), "depth=None must be an integer, in 0 .. 24"),
+        (lambda: AlphaBetaAgent(depth="2"), "depth='2' must be an integer"),
+        (lambda: AlphaBetaAgent(depth=1.5), "depth=1.5 must be an integer"),
+        (lambda: AlphaBetaAgent(depth=True), "depth=True must be an integer"),
+        (lambda: AlphaBetaAgent(time=None), "time=None must be a number, in 0 .. 1e+06"),
+        (lambda: AlphaBetaAgent(time=np.ones(2)), "time=float64 of shape (2,) must be a number"),
+        (lambda: ChampionAgent(time="1"), "time='1' must be a number"),
+        (lambda: ChampionAgent(time=0), "time=0 must be more than 0"),
+        (lambda: MctsAgent(sims=10.5), "sims=10.5 must be an integer"),
+        (lambda: MctsAgent(time="1"), "time='1' must be a number"),
+        (lambda: MctsAgent(sims=-1), "sims=-1 must be in 0 .. "),
+        (lambda: PolicyAgent("champion", temperature=None), "temperature=None must be a number"),
+        (lambda: PolicyMctsAgent("champion", leaves=1.5), "leaves=1.5 must be an integer"),
+        (lambda: PolicyMctsAgent("champion", time="1"), "time='1' must be a number"),
+    ],
+)
+def test_an_option_of_another_type_is_refused_at_once(make: Callable[[], Any], said: str) -> None:
+    with pytest.raises(ThudError) as error:
+        make()
+    assert str(error.value).startswith(said)
+
+
+def test_numbers_of_numpy_are_options() -> None:
+    player = AlphaBetaAgent(depth=np.int64(1), time=np.float32(0))
+    assert player.turn(Position.start()) in Position.start().turns()
+
+
+@pytest.mark.parametrize("path", [None, 5])
+def test_what_is_no_path_to_a_policy_is_refused_at_once(path: Any) -> None:
+    with pytest.raises(TypeError, match=f"^{path} is no pair: a path, such as runs/smoke, would"):
+        PolicyAgent(path)
