@@ -365,6 +365,19 @@ def test_a_click_on_the_curve_goes_to_that_turn(visit):
             expect(page.locator("[aria-current]")).to_have_text(record.turns[turn - 1])
 
 
+def test_a_click_on_the_curve_halts_what_plays_on(visit):
+    page, _ = opened(visit)
+    page.get_by_role("tab", name="Insight").click()
+    curve = page.locator(".curve svg")
+    curve.wait_for()
+    page.get_by_role("button", name="Play on").click()
+    page.locator("[aria-current]").wait_for(state="attached")
+    curve.click(position={"x": 4, "y": 9})
+    expect(page.locator("[aria-current]")).to_have_count(0)
+    page.wait_for_timeout(1500)  # a turn is played on in half of that
+    expect(page.locator("[aria-current]")).to_have_count(0)
+
+
 def test_the_scale_of_the_curve_fits_the_battle(visit):
     page, _ = opened(visit)
     with page.expect_response("**/api/curve") as answered:
