@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from agents.planning import PlanningAgent
-from agents.ranges import check_ranges
+from agents.ranges import integer_in, number_in
 from agents.search.deepening import Searcher, SearchOptions
 from agents.search.evaluator import Evaluator, read_evaluator
 from agents.search.thought import Thought
@@ -50,22 +50,18 @@ class AlphaBetaAgent(PlanningAgent):
         seed: int = 0,
     ) -> None:
         super().__init__(seed)
-        check_ranges(
-            depth=(depth, 0, MAX_DEPTH),
-            time=(time, 0, 1e6),
-            nodes=(nodes, 0, 10**15),
-            quiescence=(quiescence, 0, MAX_QUIESCENCE),
-            reductions=(reductions, 0, 1),
-        )
-        self.timed = time > 0
+        depth = integer_in("depth", depth, 0, MAX_DEPTH)
+        seconds = number_in("time", time, 0, 1e6)
+        nodes = integer_in("nodes", nodes, 0, 10**15)
+        self.timed = seconds > 0
         limited = self.timed or nodes > 0
         self._options = SearchOptions(
             read_evaluator(evaluation, weights),
             depth=depth or (MAX_DEPTH if limited else 3),
-            seconds=time,
+            seconds=seconds,
             nodes=nodes if limited else 50_000_000,
-            quiescence=quiescence,
-            reductions=reductions,
+            quiescence=integer_in("quiescence", quiescence, 0, MAX_QUIESCENCE),
+            reductions=integer_in("reductions", reductions, 0, 1),
         )
         self._searcher = Searcher(self._rng)
         self.searched: int = 0

@@ -10,7 +10,7 @@ it is above it, at 0.1 and 0.3 s a turn (docs/log.md, docs/strength.md).
 from __future__ import annotations
 
 from agents.alphabeta import AlphaBetaAgent
-from thud_env.errors import ThudError
+from agents.ranges import number_in
 
 
 class ChampionAgent(AlphaBetaAgent):
@@ -25,6 +25,4 @@ class ChampionAgent(AlphaBetaAgent):
     """
 
     def __init__(self, time: float = 1.0, seed: int = 0) -> None:
-        super().__init__(time=time, seed=seed)
-        if not self.timed:
-            raise ThudError(f"time={time} must be more than 0")
+        super().__init__(time=number_in("time", time, 1e-6, 1e6), seed=seed)

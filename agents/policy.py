@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from agents.networks.drawing import draw_decisions, weights_at
 from agents.networks.inputs import Inputs
 from agents.networks.network import PolicyNetwork, margin_of_one
 from agents.networks.pairs import Pair, pair_at
-from agents.ranges import check_ranges
+from agents.ranges import number_in
 from thud_env import Position
 from thud_env.actions import NUM_ACTIONS
 from thud_env.arguments import as_count
@@ -59,10 +58,9 @@ class PolicyAgent(Agent):
     """
 
     def __init__(self, path: str | Path | Pair, seed: int = 0, temperature: float = 1.0) -> None:
-        check_ranges(temperature=(temperature, 0, math.inf))
+        self._temperature = number_in("temperature", temperature, 0)
+        self.stochastic = self._temperature > 0
         self._pair = pair_at(path)
-        self._temperature = temperature
-        self.stochastic = temperature > 0
         self._random = np.random.default_rng(as_count("seed", seed, least=0))
 
     @property

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import math
 from numbers import Integral, Real
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
 
 from thud_env.arguments import shown
 from thud_env.errors import ThudError
@@ -35,17 +37,29 @@ NotNegative = Annotated[int, Range(0)]
 Share = Annotated[float, Range(0, 1)]
 
 
-def check_ranges(**options: tuple[float, float, float]) -> None:
-    """Check options, each given as ``name=(value, least, most)``; of integers if ``most`` is one.
+def integer_in(name: str, value: Any, least: int, most: float = math.inf) -> int:
+    """Return the value of an option that counts something.
 
     Raises:
-        ThudError: if a value is outside its range, or not a number, or not the integer it must be;
-            a bool is neither.
+        ThudError: if it is not an integer from ``least`` to ``most``; a bool is not one.
     """
-    for name, (value, least, most) in options.items():
-        kind, a_number = (Integral, "an integer") if isinstance(most, int) else (Real, "a number")
-        if isinstance(value, bool) or not isinstance(value, kind):
-            right = f"{a_number}, {Range(least, most)}"
-            raise ThudError(f"{name}={shown(value)} must be {right}")
-        if not least <= value <= most:
-            raise ThudError(f"{name}={shown(value)} must be {Range(least, most)}")
+    return int(_number_in(Range(least, most), name, value, Integral, "an integer"))
+
+
+def number_in(name: str, value: Any, least: float, most: float = math.inf) -> float:
+    """Return the value of an option.
+
+    Raises:
+        ThudError: if it is not a number from ``least`` to ``most``; a bool is not one.
+    """
+    return float(_number_in(Range(least, most), name, value, Real, "a number"))
+
+
+def _number_in(right: Range, name: str, value: Any, kind: type, a_number: str) -> Any:
+    if isinstance(value, bool) or not isinstance(value, kind):
+        raise ThudError(f"{name}={shown(value)} must be {a_number}, {right}")
+    # As a number of Python's own: NumPy would take the bounds in the value's precision.
+    number: Any = value.item() if isinstance(value, np.generic) else value
+    if not right.least <= number <= right.most:
+        raise ThudError(f"{name}={shown(number)} must be {right}")
+    return number

@@ -65,7 +65,7 @@ def test_who_is_asked_about_no_battle_answers_with_no_action(spec: str) -> None:
 
 
 def test_the_time_of_a_champion_must_be_positive() -> None:
-    with pytest.raises(ValueError, match=r"time=0\.0 must be more than 0"):
+    with pytest.raises(ValueError, match=r"time=0\.0 must be in 1e-06 \.\. "):
         agents.make("champion:time=0")
 
 

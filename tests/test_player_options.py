@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from agents.agent import Agent
 from agents.alphabeta import AlphaBetaAgent
 from agents.champion import ChampionAgent
 from agents.mcts import MctsAgent
@@ -26,10 +27,12 @@ from thud_env import Position, ThudError
         (lambda: AlphaBetaAgent(time=None), "time=None must be a number, in 0 .. 1e+06"),
         (lambda: AlphaBetaAgent(time=np.ones(2)), "time=float64 of shape (2,) must be a number"),
         (lambda: ChampionAgent(time="1"), "time='1' must be a number"),
-        (lambda: ChampionAgent(time=0), "time=0 must be more than 0"),
+        (lambda: ChampionAgent(time=0), "time=0 must be in 1e-06 .. 1e+06"),
         (lambda: MctsAgent(sims=10.5), "sims=10.5 must be an integer"),
         (lambda: MctsAgent(time="1"), "time='1' must be a number"),
         (lambda: MctsAgent(sims=-1), "sims=-1 must be in 0 .. "),
+        (lambda: MctsAgent(playouts="long\nones"), r"unknown playouts 'long\nones': 'search', "),
+        (lambda: AlphaBetaAgent(evaluation="x" * 999), "unknown evaluation 'xxxxxxxxxxxxxxxxxxxx"),
         (lambda: PolicyAgent("champion", temperature=None), "temperature=None must be a number"),
         (lambda: PolicyMctsAgent("champion", leaves=1.5), "leaves=1.5 must be an integer"),
         (lambda: PolicyMctsAgent("champion", time="1"), "time='1' must be a number"),
@@ -41,9 +44,16 @@ def test_an_option_of_another_type_is_refused_at_once(make: Callable[[], Any], s
     assert str(error.value).startswith(said)
 
 
-def test_numbers_of_numpy_are_options() -> None:
-    player = AlphaBetaAgent(depth=np.int64(1), time=np.float32(0))
-    assert player.turn(Position.start()) in Position.start().turns()
+@pytest.mark.filterwarnings("error")  # a small type overflows with a warning
+@pytest.mark.parametrize(
+    ("of_numpy", "of_python"),
+    [
+        (AlphaBetaAgent(depth=np.int8(1), time=np.float16(0)), AlphaBetaAgent(depth=1)),
+        (MctsAgent(sims=np.uint8(200), c=np.float32(0.5)), MctsAgent(sims=200, c=0.5)),
+    ],
+)
+def test_numbers_of_numpy_are_options(of_numpy: Agent, of_python: Agent) -> None:
+    assert of_numpy.turn(Position.start()) == of_python.turn(Position.start())
 
 
 @pytest.mark.parametrize("path", [None, 5])

@@ -12,7 +12,7 @@ from agents.search.pattern_files import published_tables, tables_with
 from agents.search.patterns import Tables
 from agents.search.weights import Weights, load_weights, published_weights
 from agents.search.workspace import BY_PATTERNS, WITHIN_BOUNDS, Workspace
-from thud_env.errors import ThudError
+from thud_env.arguments import one_of
 from thud_env.rules.row import NUM_DWARFS, NUM_TROLLS, ROW_SIZE, ruleset_of
 from thud_env.rulesets import Ruleset
 
@@ -69,8 +69,6 @@ def read_evaluator(evaluation: str = "learned", weights: str = "") -> Evaluator:
         ThudError: if there is no such evaluation.
         WeightsError, TablesError: if the file is missing or invalid.
     """
-    if evaluation not in EVALUATIONS:
-        raise ThudError(f"evaluation={evaluation} must be one of {', '.join(EVALUATIONS)}")
-    if evaluation == "features":
+    if one_of("evaluation", evaluation, EVALUATIONS) == "features":
         return Evaluator(load_weights(weights) if weights else published_weights())
     return Evaluator(published_weights(), tables_with(weights) if weights else published_tables)
