@@ -205,7 +205,7 @@ def test_a_ruleset_without_enough_starts_is_told(monkeypatch: pytest.MonkeyPatch
 
 
 def test_no_starts_at_all_are_refused() -> None:
-    with pytest.raises(OpeningsError, match=r"has \d+ starts, not 0$"):
+    with pytest.raises(ThudError, match=r"^count must be 1 or more, not 0$"):
         read_openings("classic").rows(0)
 
 

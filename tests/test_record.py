@@ -481,8 +481,10 @@ def test_what_is_no_start_and_what_are_no_turns_is_said():
         Record("classic", ["dE2-E6"])
     with pytest.raises(TypeError, match="turns 'dE2-E6': a list of turns would be right"):
         Record(Position.start(), "dE2-E6")
-    with pytest.raises(TypeError, match="turns 5: a list of turns would be right"):
+    with pytest.raises(TypeError, match="turns 5: a list of them would be right"):
         Record(Position.start(), 5)
+    with pytest.raises(TypeError, match=r"turns int64 of shape \(\): a list of them would be"):
+        Record(Position.start(), np.array(3))
     with pytest.raises(TypeError, match="tags None: a dict of text by name would be right"):
         Record(Position.start(), (), None)
     with pytest.raises(TypeError, match=r"start is a str: Position\.start\(rules\) would be right"):

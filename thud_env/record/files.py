@@ -102,11 +102,12 @@ class Record:
 
     def __post_init__(self) -> None:
         _check_start(self.start)
-        if isinstance(self.turns, str) or not isinstance(self.turns, Iterable):
+        if isinstance(self.turns, str):
             raise TypeError(f"turns {shown(self.turns)}: a list of turns would be right")
+        words = as_list("turns", self.turns)
         if not isinstance(self.tags, Mapping):
             raise TypeError(f"tags {shown(self.tags)}: a dict of text by name would be right")
-        turns, final = _replay(self.start, self.turns)
+        turns, final = _replay(self.start, words)
         object.__setattr__(self, "turns", turns)
         object.__setattr__(self, "final", final)
         object.__setattr__(self, "tags", completed(self.tags, self.start, final))

@@ -86,11 +86,11 @@ class Openings:
         """The first starts as rows, [count, 432], with the limits of a battle.
 
         Raises:
-            OpeningsError: if there are fewer or none is asked for, or a limit is reached at one.
-            ThudError: if ``count`` is no integer, or negative.
+            OpeningsError: if there are fewer, or a limit is reached at one.
+            ThudError: if ``count`` is no integer, or none is asked for.
         """
-        count = as_count("count", count, least=0)
-        if not 0 < count <= len(self.starts):
+        count = as_count("count", count)
+        if count > len(self.starts):
             raise OpeningsError(
                 f"the book of {self.rules} has {len(self.starts)} starts, not {count}"
             )
