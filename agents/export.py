@@ -6,7 +6,8 @@
 
 The graph takes ``observations``, [N, C, 15, 15] float32, and returns ``logits``, [N, 6470] float32,
 one for every action, legal or not, and ``values``, [N] float32. The policy is the softmax of the
-logits over the legal actions. N may be any number.
+logits over the legal actions. N may be any number. A policy trained without agreement, which never
+offers or accepts to end a battle, has logits of -1e9 there.
 
 The file says whom it is of: its metadata have the ``role``, the ``rules`` and the names of the
 ``planes``, and of the features of ``afterstates`` if it reads them, separated by spaces.
@@ -38,7 +39,7 @@ from agents.networks.afterstates import NUM_AFTERSTATE_FEATURES
 from agents.networks.checkpoint import Checkpoint, CheckpointError, load_policy, names_read
 from agents.networks.legal_policy import TABLES
 from agents.networks.network import Network
-from thud_env.actions import CAPTURE_ALL, NUM_ACTIONS
+from thud_env.actions import ACCEPT, CAPTURE_ALL, NUM_ACTIONS, OFFER
 from thud_env.board import SIZE
 from thud_env.command import Command
 from thud_env.errors import ThudError
@@ -50,15 +51,20 @@ class DensePolicy(nn.Module):
 
     Args:
         network: the network to export.
+        agreement: whether it has learnt to offer, and to accept, the end of a battle.
     """
 
     start: Tensor
     end: Tensor
     shared: Tensor
+    unlearnt: Tensor
 
-    def __init__(self, network: Network) -> None:
+    def __init__(self, network: Network, agreement: bool) -> None:
         super().__init__()
         self.network = network
+        self.register_buffer("unlearnt", torch.zeros(NUM_ACTIONS))
+        if not agreement:
+            self.unlearnt[[OFFER, ACCEPT]] = -1e9  # finite, as infinities may become NaN
         for name, table in zip(("start", "end", "shared"), torch.from_numpy(TABLES), strict=True):
             self.register_buffer(name, table.clone())
 
@@ -77,7 +83,7 @@ class DensePolicy(nn.Module):
         if self.network.afterstates is not None:
             states = self.network.afterstates.state(pooled).unsqueeze(1)
             logits = logits + self.network.afterstates(afterstates, states)
-        return logits, self.network.value(pooled).squeeze(1)
+        return logits + self.unlearnt, self.network.value(pooled).squeeze(1)
 
 
 @contextlib.contextmanager
@@ -122,7 +128,7 @@ def export(checkpoint: Path, target: Path) -> dict[str, tuple[int, ...]]:
 
 
 def _write(policy: Checkpoint, network: Network, target: Path) -> dict[str, tuple[int, ...]]:
-    dense = DensePolicy(network).eval()
+    dense = DensePolicy(network, policy.agreement).eval()
     examples = {"observations": torch.zeros(2, dense.network.num_planes, SIZE, SIZE)}
     if network.config.afterstates:
         examples["afterstates"] = torch.zeros(2, NUM_ACTIONS, NUM_AFTERSTATE_FEATURES)

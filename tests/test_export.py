@@ -20,6 +20,7 @@ from agents.networks.kinds import make_network
 from agents.networks.network import Network, PolicyNetwork
 from agents.networks.symmetric import SymmetricConfig
 from thud_env import BatchedGame, Position
+from thud_env.actions import ACCEPT, OFFER
 from thud_env.views.encoding import NUM_PLANES, encode_rows
 
 ROOT = Path(__file__).parents[1]
@@ -48,8 +49,9 @@ def network(request: pytest.FixtureRequest) -> PolicyNetwork:
 
 @pytest.fixture
 def saved(network: Network, tmp_path: Path) -> Path:
-    save_policy(tmp_path / "dwarfs", network, role="dwarfs", rules="classic", decisions=1)
-    return tmp_path / "dwarfs"
+    folder = tmp_path / "dwarfs"
+    save_policy(folder, network, role="dwarfs", rules="classic", decisions=1, agreement=True)
+    return folder
 
 
 def some_rows() -> np.ndarray:
@@ -86,9 +88,21 @@ def assert_parity(logits: torch.Tensor, values: torch.Tensor, network: Network) 
 def test_the_dense_policy_says_what_the_network_says(network: Network) -> None:
     with torch.no_grad():
         read = inputs_of(network, some_rows())
-        logits, values = DensePolicy(network)(*map(torch.from_numpy, read.values()))
+        logits, values = DensePolicy(network, agreement=True)(*map(torch.from_numpy, read.values()))
     assert logits.shape == (80, 6470)
     assert_parity(logits, values, network)
+
+
+def test_a_dense_policy_trained_without_agreement_neither_offers_nor_accepts() -> None:
+    torch.manual_seed(4)
+    network = make_network(SIZES["observation"]).eval()
+    assert isinstance(network, Network)
+    planes = torch.from_numpy(encode_rows(some_rows()))
+    with torch.no_grad():
+        learnt, unlearnt = (DensePolicy(network, known)(planes)[0] for known in (True, False))
+    differ = (learnt != unlearnt).any(0).nonzero().flatten().tolist()
+    assert differ == [OFFER, ACCEPT]
+    assert unlearnt[:, differ].max() < -1e8
 
 
 @pytest.mark.slow

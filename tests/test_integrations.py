@@ -1,9 +1,13 @@
 """The code that integrations share, and the adapters whose libraries are installed."""
 
+import pickle
+from urllib.parse import quote
+
 import numpy as np
 import pytest
 
 import thud_env
+from thud_env.actions import ACCEPT, OFFER
 from training.integrations.before_after import Margins, command, margins, show
 
 
@@ -120,6 +124,30 @@ def test_open_spiel_plays_the_game(open_spiel, rules):
         assert state.returns() == [share, -share]
         serialized = open_spiel.serialize_game_and_state(game, state)
         assert open_spiel.deserialize_game_and_state(serialized)[1].position == position
+
+
+OWN_RULES = thud_env.CLASSIC.replace(name="mine", trolls="G7 H7 J7 G9 H9 J9", max_turns=30).spec
+
+
+@pytest.mark.parametrize("rules", [OWN_RULES, quote(OWN_RULES)])
+def test_open_spiel_writes_and_reads_a_ruleset_of_ones_own(open_spiel, rules):
+    game = open_spiel.load_game("thud", {"rules": rules})
+    again = open_spiel.load_game(str(game))
+    for one in (game, again, pickle.loads(pickle.dumps(game))):
+        start = one.new_initial_state().position
+        assert start == thud_env.Position.start(OWN_RULES)
+        assert start.limits["max_turns"] == 30
+    open_spiel.random_sim_test(game, num_sims=1, serialize=True, verbose=False)
+
+
+def test_open_spiel_ends_battles_by_agreement(open_spiel):
+    game = open_spiel.load_game("thud(agreement=true,offer_after=1)")
+    state = game.new_initial_state()
+    state.apply_action(state.legal_actions()[0])
+    for action in (OFFER, ACCEPT):
+        assert action in state.legal_actions()
+        state.apply_action(action)
+    assert state.position.outcome.termination.name == "AGREEMENT"
 
 
 @pytest.fixture

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
 from importlib.metadata import version
 from typing import Any
+from urllib.parse import quote, unquote
 
 import numpy as np
 import pyspiel
@@ -20,10 +22,18 @@ from thud_env import RULESETS, Position
 from thud_env.actions import NUM_ACTIONS, describe_action
 from thud_env.command import Command, bounded
 from thud_env.outcome import SIDES
+from thud_env.rulesets import get_ruleset
 from thud_env.views.encoding import OBSERVATION_SHAPE
 from training.integrations.before_after import Margins, show
 
-PARAMETERS: dict[str, Any] = {"rules": "classic", "max_turns": 800, "max_quiet_turns": 200}
+PARAMETERS: dict[str, Any] = {
+    "rules": "classic",
+    "max_turns": 0,
+    "max_quiet_turns": 0,
+    "agreement": False,
+    "offer_after": 0,
+}
+"""Those of ``Position.start``; limits of 0 are the ruleset's."""
 DECISIONS_A_TURN = 32
 """More than any turn takes: a step captures at most 7 dwarfs, and tramples at most 16."""
 
@@ -48,13 +58,24 @@ GAME_TYPE = pyspiel.GameType(
 class ThudGame(pyspiel.Game):
     """A battle. Player 0 has the dwarfs, player 1 the trolls.
 
+    A ruleset of one's own is given by its spec. OpenSpiel writes a game as ``thud(rules=...)``, in
+    which a spec is percent-encoded, as in URLs: its commas would separate parameters.
+
     The return is the final margin as a share of the largest: in Classic Thud margin / 32, in the
     Koom Valley games 1, 0 or -1.
     """
 
     def __init__(self, params: dict[str, Any] | None = None) -> None:
         params = PARAMETERS | (params or {})
-        self.start = Position.start(**params)
+        rules = get_ruleset(unquote(params["rules"]))
+        params["rules"] = quote(rules.spec, safe=":")
+        self.start = Position.start(
+            rules,
+            max_turns=params["max_turns"] or None,
+            max_quiet_turns=params["max_quiet_turns"] or None,
+            agreement=params["agreement"],
+            offer_after=params["offer_after"] or None,
+        )
         info = pyspiel.GameInfo(
             num_distinct_actions=NUM_ACTIONS,
             max_chance_outcomes=0,
@@ -62,9 +83,13 @@ class ThudGame(pyspiel.Game):
             min_utility=-1.0,
             max_utility=1.0,
             utility_sum=0.0,
-            max_game_length=params["max_turns"] * DECISIONS_A_TURN,
+            max_game_length=self.start.limits["max_turns"] * DECISIONS_A_TURN,
         )
         super().__init__(GAME_TYPE, info, params)
+
+    def __reduce__(self) -> tuple[Callable[[str], pyspiel.Game], tuple[str]]:
+        """Pickled as text: OpenSpiel's own way forgets what Python has added to a game."""
+        return _load, (str(self),)
 
     def new_initial_state(self) -> ThudState:
         """The start of a battle."""
@@ -132,6 +157,11 @@ def register() -> None:
     """Register the game, once, for ``pyspiel.load_game("thud(rules=koom-valley)")``."""
     if GAME_TYPE.short_name not in pyspiel.registered_names():
         pyspiel.register_game(GAME_TYPE, ThudGame)
+
+
+def _load(text: str) -> pyspiel.Game:
+    register()  # it may be another process
+    return pyspiel.load_game(text)
 
 
 def play(game: ThudGame, dwarfs: pyspiel.Bot, trolls: pyspiel.Bot) -> int:
