@@ -64,7 +64,7 @@ class MctsAgent(PlanningAgent):
             ``captures``, which is the cheapest.
         time: seconds for a turn; 0: no limit. With one, its play depends on the machine.
         c: how much to explore.
-        fpu: how much less than its siblings an untried decision counts (first-play urgency).
+        fpu: how much less than its siblings' mean an untried decision counts (first-play urgency).
         temperature: temperature of priors from the evaluation, in hundredths of a point.
         evaluation, weights: as for ``AlphaBetaAgent``.
         seed: seeds the playouts, and draws among equals.
@@ -111,8 +111,7 @@ class MctsAgent(PlanningAgent):
 
     def stop(self) -> None:
         """Make a search in another thread return the best found so far."""
-        self._growth.control[growths.STOP] = 1
-        self._growth.work.control[STOP] = 1  # a leaf's search, too
+        self._growth.work.control[STOP] = 1
 
     def glimpse(self, row: Row) -> Thought | None:
         """See ``PlanningAgent``."""
@@ -131,7 +130,7 @@ class MctsAgent(PlanningAgent):
 
     def _grow(self, row: Row, first: int) -> Iterator[None]:
         """Search a row; yield after so many simulations, after twice as many, and at the end."""
-        self._growth.control[growths.STOP] = self._growth.work.control[STOP] = 0
+        self._growth.work.control[STOP] = 0
         _compile()
         work = self._evaluator.put_into(self._growth.work, ruleset_of(row))
         work.control[BY_PATTERNS] = self._evaluator.by_patterns(row)

@@ -69,7 +69,7 @@ class PolicyMctsAgent(PlanningAgent):
         sims: simulations for a turn, or for what is left of one; 0: 200, or with ``time`` and
             ``root=puct`` as many as it allows, 100,000 at most in all games together.
         c: how much to explore.
-        fpu: how much less than its siblings an untried decision counts (first-play urgency).
+        fpu: how much less than its siblings' mean an untried decision counts (first-play urgency).
         root: how the first decision is chosen: ``puct`` like all others, or ``gumbel``, by
             sequential halving (``agents/search/gumbel.py``), which is better with few simulations.
         considered: with ``gumbel``, the most decisions to try.

@@ -13,10 +13,10 @@ from agents.search.captures import capturable_by
 from agents.search.evaluator import read_evaluator
 from agents.search.growth import SIMULATIONS, Growth, grow
 from agents.search.judge import judging
-from agents.search.playouts import BY_EVALUATION
+from agents.search.playouts import BY_EVALUATION, BY_SEARCH
 from agents.search.priors import FROM_CAPTURES, FROM_EVALUATION
 from agents.search.tree import NUM_NODES, Tree, clear
-from agents.search.workspace import Workspace
+from agents.search.workspace import CERTAIN, NODES, STOP, Workspace
 from thud_env import CLASSIC, Position
 from thud_env.jit.rng import seed_generators
 
@@ -26,14 +26,27 @@ CHOICE = decide(place("classic", "G6 H6 J6 A8", "H4", "t"), "H4-H5")
 TEMPERATURE = 50.0
 
 
-def grown(position: Position, work: Workspace, source: int, simulations: int = 0) -> Tree:
+def grown(
+    position: Position, work: Workspace, source: int, simulations: int = 0, how: int = BY_EVALUATION
+) -> Tree:
     tree = Tree.of_size(1, 100, exploration=1.0, reduction=0.0)
     clear(tree, 0)
     tree.root[0] = position.row
-    growth = Growth.of(work, BY_EVALUATION, 0, source, TEMPERATURE)
+    growth = Growth.of(work, how, 0, source, TEMPERATURE)
     growth.control[SIMULATIONS] = simulations
     assert grow(tree, growth, seed_generators(1, 1)) == simulations
     return tree
+
+
+@pytest.mark.parametrize("before", [0, 2 * CERTAIN])
+def test_the_leaf_of_a_search_that_is_stopped_is_searched(before: int) -> None:
+    values = []
+    for stop, nodes in ((0, 0), (1, before)):
+        work = judging(read_evaluator(), CLASSIC)
+        work.control[STOP], work.control[NODES] = stop, nodes
+        tree = grown(AIMED_AT, work, FROM_EVALUATION, simulations=1, how=BY_SEARCH)
+        values.append(np.abs(tree.totals[0]).max())
+    assert values[0] == values[1] != 0
 
 
 def by_evaluation(position: Position, decisions: list[int], work: Workspace) -> Any:

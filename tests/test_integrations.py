@@ -8,7 +8,10 @@ import pytest
 
 import thud_env
 from thud_env.actions import ACCEPT, OFFER
-from training.integrations.before_after import Margins, command, margins, show
+from training.arena.intervals import Interval, equal_values_interval
+from training.integrations.before_after import command, mean_margin, show
+
+BEFORE = Interval(1.0, 0.4, 1.6)
 
 
 def uniform(observations, masks):
@@ -21,24 +24,23 @@ def first(observations, masks):
 
 
 def test_margins_are_seen_from_the_side_that_plays():
-    trolls = margins(uniform, battles=30, seed=1)
-    dwarfs = margins(uniform, battles=30, seed=1, side="dwarfs")
-    assert trolls.mean > 5 * trolls.standard_error
-    assert dwarfs.mean < -5 * dwarfs.standard_error
+    trolls = mean_margin(uniform, battles=30, seed=1)
+    dwarfs = mean_margin(uniform, battles=30, seed=1, side="dwarfs")
+    assert trolls.low > 0 > dwarfs.high
 
 
 def test_the_same_seed_plays_the_same_battles():
-    assert margins(first, 10, seed=3) == margins(first, 10, seed=3)
-    assert margins(first, 10, seed=3) != margins(first, 10, seed=4)
+    assert mean_margin(first, 10, seed=3) == mean_margin(first, 10, seed=3)
+    assert mean_margin(first, 10, seed=3) != mean_margin(first, 10, seed=4)
 
 
 def test_every_battle_counts_once():
-    over_at_once = margins(first, 10, seed=1, max_turns=1)
-    assert over_at_once == Margins(0.0, 0.0)
+    over_at_once = mean_margin(first, 10, seed=1, max_turns=1)
+    assert over_at_once == equal_values_interval(0.0, 10, largest=32)
 
 
 def test_the_table_has_both_margins_and_their_difference(capsys):
-    show("Example PPO", Margins(1.0, 0.3), Margins(3.0, 0.4))
+    show("Example PPO", BEFORE, Interval(3.0, 2.2, 3.8))
     assert capsys.readouterr().out.splitlines()[1:] == [
         "Example PPO: trolls against random dwarfs",
         "              mean margin     95% interval",
@@ -51,7 +53,7 @@ def test_the_table_has_both_margins_and_their_difference(capsys):
 @pytest.mark.parametrize("after", [0.5, 1.0, 1.9])
 def test_a_script_fails_if_training_shows_no_gain(after):
     with pytest.raises(SystemExit, match="Example PPO: after is not better than before"):
-        show("Example PPO", Margins(1.0, 0.3), Margins(after, 0.4))
+        show("Example PPO", BEFORE, Interval(after, after - 0.8, after + 0.8))
 
 
 def test_the_command_line():

@@ -136,15 +136,6 @@ def test_resamples_draw_as_many_starts_as_there_are() -> None:
     assert weights.mean(axis=0) == pytest.approx(np.ones(30), abs=0.15)
 
 
-def test_values_of_one_start_are_drawn_together() -> None:
-    weights = resample_weights(20)
-    starts = np.arange(20)
-    values = np.random.default_rng(2).normal(size=20)
-    first = resampled_means(values, starts, weights)
-    opposite = resampled_means(-values, starts, weights)
-    assert first + opposite == pytest.approx(np.zeros(RESAMPLES))
-
-
 def test_a_resample_without_the_starts_in_question_says_the_mean() -> None:
     weights = np.array([[0, 0, 3], [1, 2, 0]])
     means = resampled_means(np.array([6.0, 0.0]), np.array([0, 1]), weights)

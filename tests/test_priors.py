@@ -14,7 +14,7 @@ from agents.search.evaluation import final_value
 from agents.search.evaluator import read_evaluator
 from agents.search.judge import judge_position, judging
 from agents.search.priors import NUM_CHECKED, check_best, judge_decisions
-from agents.search.workspace import Workspace
+from agents.search.workspace import STOP, Workspace
 from thud_env import RULESETS, Position
 from thud_env.jit.rng import seed_generators
 from thud_env.rules.legal import legal_actions
@@ -71,7 +71,8 @@ def values_of(row: Row, work: Workspace, checked: bool, stopped: int = 0) -> dic
     rest = (row, decisions, len(decisions), values, work, child, scratch, seed_generators(1, 1))
     judge_decisions(*rest)
     if checked:
-        check_best(*rest, np.full(1, stopped))
+        work.control[STOP] = stopped
+        check_best(*rest)
     return dict(zip(decisions.tolist(), values.tolist(), strict=True))
 
 

@@ -132,7 +132,8 @@ class RunConfig:
     device: Literal["auto", "cpu", "cuda"] = "auto"
     """Where the networks run; auto is a GPU if there is one."""
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
-    """Arithmetic of the convolutions; auto is bfloat16 where the processor has it."""
+    """Arithmetic of the layers, the value's too; auto is bfloat16 where the processor has it.
+    Weights and log-probabilities are float32."""
     compile: bool = False
     """Whether ``torch.compile`` compiles the trunks of the networks, which takes a while at each
     start: faster on a GPU, not on a processor."""

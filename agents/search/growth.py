@@ -28,7 +28,7 @@ from agents.search.tree import (
     has_room,
     list_decisions,
 )
-from agents.search.workspace import Workspace
+from agents.search.workspace import STOP, Workspace
 from thud_env.jit.compile import compiled, merged
 from thud_env.jit.rng import random_below
 from thud_env.rules.row import (
@@ -42,9 +42,9 @@ from thud_env.rules.row import (
 
 _NOISE = 1 << 20
 
-STOP, SIMULATIONS, HOW, LENGTH, PRIORS, CONTROL_SIZE = range(6)
-"""The numbers that control a search: stop (also from another thread), simulations, how to value
-leaves, the most turns of a playout, where priors come from (``priors.py``)."""
+SIMULATIONS, HOW, LENGTH, PRIORS, CONTROL_SIZE = range(5)
+"""The numbers that control a search: simulations, how to value leaves, the most turns of a playout,
+where priors come from (``priors.py``)."""
 
 
 class Growth(NamedTuple):
@@ -90,8 +90,7 @@ def _expand(tree, growth, game, row, last_captured, rng):
     if source != FROM_CAPTURES:
         judge_decisions(row, decisions, count, values, work, child, scratch, rng)
     if source == FROM_CHECKED_EVALUATION and row[PENDING] == NO_QUESTION:
-        stop = growth.control[STOP : STOP + 1]
-        check_best(row, decisions, count, values, work, child, scratch, rng, stop)
+        check_best(row, decisions, count, values, work, child, scratch, rng)
     node = add_node(tree, game, count)
     first = int(tree.nodes[game, node, FIRST_EDGE])
     highest = -np.inf
@@ -138,8 +137,8 @@ def _reach(tree, growth, rng):
 
 @compiled
 def grow(tree, growth, rng):
-    """Grow the tree of game 0 by as many simulations as ``growth.control`` says, and by one if it
-    is stopped at once: a decision has a value then.
+    """Grow the tree of game 0 by as many simulations as ``growth.control`` says, and by one if
+    ``growth.work.control`` stops it at once: a decision has a value then.
 
     Args:
         tree: ``tree.root[0]`` is a row, its battle not over and no offer open.
@@ -155,7 +154,7 @@ def grow(tree, growth, rng):
     control = growth.control
     how, turns, decisions = control[HOW], control[LENGTH], tree.decisions
     made = 0
-    while made < control[SIMULATIONS] and (control[STOP] == 0 or made == 0):
+    while made < control[SIMULATIONS] and (growth.work.control[STOP] == 0 or made == 0):
         length = _reach(tree, growth, rng)
         value = leaf_value(tree.rows[0], how, turns, growth.work, decisions, rng)
         back_up(tree, game, length, value)

@@ -15,7 +15,7 @@ from agents.search.captures import keep_hungry_answers
 from agents.search.evaluation import WIDEST
 from agents.search.judge import judge_position
 from agents.search.scale import current_score, share_for_dwarfs
-from agents.search.workspace import BEST, LINE
+from agents.search.workspace import BEST, LINE, NODES
 from thud_env.actions import OFFER
 from thud_env.jit.compile import compiled, merged
 from thud_env.jit.rng import random_below
@@ -71,6 +71,7 @@ def searched_value(row, depth, work, rng):
     """
     if row[TERMINATION] != ONGOING:
         return current_score(row)
+    work.control[NODES] = 0  # those of this search decide whether it can be stopped
     finished = negamax.search(work, row, depth, -WIDEST, WIDEST, rng)
     if not finished and work.frames[0, LINE] == 0:
         return share_for_dwarfs(row, judge_position(row, work))

@@ -17,7 +17,7 @@ from agents.search.ordering import bring_best_forward
 from agents.search.patterns import UNKNOWN, has_replies, judge_afresh, judge_moves
 from agents.search.playouts import finish_turn
 from agents.search.table import clocks_matter
-from agents.search.workspace import BEST, BY_PATTERNS
+from agents.search.workspace import BEST, BY_PATTERNS, STOP
 from thud_env.jit.compile import compiled, merged
 from thud_env.rules.play import apply
 from thud_env.rules.row import NO_QUESTION, ONGOING, PENDING, TERMINATION, TO_MOVE, copy_row
@@ -78,17 +78,16 @@ def judge_decisions(row, decisions, count, values, work, child, scratch, rng):
 
 
 @merged
-def check_best(row, decisions, count, values, work, child, scratch, rng, stop):
+def check_best(row, decisions, count, values, work, child, scratch, rng):
     """Bring the most promising decisions to the front, and put the value after the best captures in
-    place of theirs.
+    place of theirs. A stop leaves the others as they are: in a crowd that may be trampled in many
+    orders each takes long.
 
     Args:
         row, decisions, count, values, work, child, scratch, rng: as for ``judge_decisions``.
-        stop: [1] int64, anything but 0 leaves the others as they are: in a crowd that may be
-            trampled in many orders each takes long. Another thread may set it.
     """
     for i in range(min(count, NUM_CHECKED)):
-        if stop[0] != 0:
+        if work.control[STOP] != 0:
             return
         bring_best_forward(decisions, values, i, count)
         _play(row, decisions[i], child, scratch, rng)

@@ -1,12 +1,13 @@
 """Decides what the search leaves out, searches less deep, or looks at more closely.
 
-Always, and exact: with one turn left, quiet moves to positions that look too bad are not played,
-since the opponent may stand pat there. All else may miss a turn, and is done with ``reductions=1``:
+Always by patterns, and exact: with one turn left, quiet moves to positions that look too bad are
+not played, since the opponent may stand pat there. All else may miss a turn, and is done with
+``reductions=1``:
 
 - quiet moves late in the order are searched a turn or two less deep, and again in full if they beat
   the best so far (late-move reductions);
-- quiet moves to positions that look far too bad are not searched (futility pruning; Heinz,
-  "Extended futility pruning", 1998);
+- by patterns, quiet moves to positions that look far too bad are not searched (futility pruning;
+  Heinz, "Extended futility pruning", 1998);
 - a side that stands well enough and is not threatened is not searched. The dwarfs' margin is
   measured: of their searches without threats, one in twenty fell short of the evaluation by more
   than 17 hundredths of a point. The trolls, who have fewer moves, get twice as much;

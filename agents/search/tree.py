@@ -1,12 +1,13 @@
 """A Monte Carlo tree of decisions, in arrays of fixed size.
 
-Selection is PUCT as in AlphaZero (Silver et al. 2018), with two changes for a game in which a
+Selection is PUCT as in AlphaGo Zero (Silver et al. 2017), with two changes for a game in which a
 side has some 450 turns to choose from and most differ little:
 
 - means are scaled to 0 .. 1 between the worst and the best seen in the tree (MuZero, Schrittwieser
   et al. 2020), so that a dwarf, a thirty-second of the scale, counts;
-- an untried decision counts as worth less than its siblings so far (first-play urgency), by more
-  the more of the prior has been tried (KataGo, Wu 2019).
+- an untried decision counts as the mean of its siblings so far, less a reduction that grows with
+  the share of the prior that has been tried (first-play urgency; KataGo, Wu 2019). By default the
+  reduction is 0.
 
 One ``Tree`` holds the trees of G games. A node is a range of edges, one for each decision; its
 position is found again by playing the path from the root. The values stored in an edge are from the

@@ -1,8 +1,9 @@
 """Labels states with alpha-beta's scores of their legal decisions.
 
-Every decision is searched one turn deep. The best are then searched to the full depth, the most
-promising first, so that worse ones are cut off soon. Scores are exact for decisions within
-``reach`` of the best; how far the others fall behind hardly changes a softmax of the scores.
+Every decision is searched one turn deep. The ``considered`` most promising are then searched to the
+full depth, the best first, so that worse ones are cut off soon. A label has those of them that are
+within ``reach`` of the best, and their scores are exact. It has none of the decisions that were not
+searched so deep, however good: in Koom Valley hundreds may be within reach.
 """
 
 from __future__ import annotations

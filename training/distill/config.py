@@ -34,9 +34,9 @@ class TeacherConfig:
     """Of alpha-beta: turns of captures that it searches beyond the depth."""
     considered: Count = 16
     """Decisions of a state that alpha-beta searches deeper than one turn, or that the tree search
-    tries."""
+    tries; a label has no other."""
     reach: Annotated[int, Range(1, REACH)] = 150
-    """Hundredths of a point: decisions worth this much less than the best are not chosen."""
+    """Hundredths of a point: a label has no decisions worth this much less than the best."""
     evaluation: Literal["learned", "features"] = "learned"
     """Of alpha-beta: how it evaluates: by patterns fitted to self-play, if the ruleset has tables,
     or by features."""
@@ -73,12 +73,14 @@ class StudentConfig:
     """How the student learns (training/distill/student.py)."""
 
     temperature: Temperature = 15.0
-    """The target policy is the softmax of the scores, in hundredths of a point, divided by this."""
+    """The target policy is the softmax of a label's scores, in hundredths of a point, divided by
+    this; 0 for all other decisions."""
     policy_coef: float = 1.0
     """Weight of the policy's cross-entropy with that softmax."""
     regret_coef: float = 0.0
     """Weight of the policy's regret: how many points less than the best its decisions are worth on
-    average, those beyond the teacher's ``reach`` counting as the reach (Ross and Bagnell 2014)."""
+    average, those that a label does not have counting as the teacher's ``reach``, which may be more
+    than they lose (Ross and Bagnell 2014)."""
     value_decay: Share = 0.9
     """Lambda of the values to learn, as in TD(lambda): the weight of the values that followed."""
     value_coef: float = 0.05

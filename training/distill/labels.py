@@ -15,7 +15,9 @@ from training.commands.at_once import at_once
 
 @dataclasses.dataclass(frozen=True)
 class Labels:
-    """A search's scores of N states, with K decisions in all that come near the best."""
+    """A search's scores of N states, with K decisions in all: of those that the search considered,
+    the ones that come near the best.
+    """
 
     counts: NDArray[np.int32]
     """[N] how many of these each state has, at least one."""

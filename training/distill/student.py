@@ -32,9 +32,10 @@ MEASURED = (
     "explained_variance",
 )
 """The metrics of learning: the cross-entropy of the policy; its excess over the labels' entropy;
-how many points less than the best its decisions are worth on average; the value's squared error, in
-points or results; how often the most likely decision is one of the best; the share of the values'
-variance that is explained."""
+how many points less than the best its decisions are worth on average, at most: one that a label
+does not have counts as the teacher's reach; the value's squared error, in points or results; how
+often the most likely decision is one of the best; the share of the values' variance that is
+explained."""
 
 
 class Student:

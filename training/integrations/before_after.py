@@ -10,15 +10,16 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import gymnasium
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 import thud_env  # noqa: F401 # registers the environments
 from thud_env.command import Command, bounded
-from training.arena.intervals import Z95
+from thud_env.rulesets import get_ruleset
+from training.arena.intervals import Interval, mean_interval
 
 TASK: dict[str, Any] = {"rules": "classic", "side": "trolls", "max_turns": 100}
 """What the integrations learn: the trolls of Classic Thud against random decisions, 100 turns.
@@ -29,19 +30,6 @@ ten thousand decisions: a minute, even for a library that steps one environment 
 
 Choose = Callable[[NDArray[np.float32], NDArray[np.int8]], Any]
 """From observations, [B, C, 15, 15], and action masks, [B, 6470], to legal actions, [B]."""
-
-
-class Margins(NamedTuple):
-    """The results of a policy, from the view of its side: a dwarf counts 1, a troll 4."""
-
-    mean: float
-    standard_error: float
-
-    @classmethod
-    def of(cls, own_margins: ArrayLike) -> Margins:
-        """The results of battles with these margins, [n]."""
-        values = np.asarray(own_margins, dtype=np.float64)
-        return cls(float(values.mean()), float(values.std(ddof=1) / math.sqrt(len(values))))
 
 
 def command(name: str, docstring: str | None, steps: int) -> Command:
@@ -60,8 +48,8 @@ def command(name: str, docstring: str | None, steps: int) -> Command:
     return made
 
 
-def margins(choose: Choose, battles: int, seed: int, **task: Any) -> Margins:
-    """Play battles against random decisions.
+def mean_margin(choose: Choose, battles: int, seed: int, **task: Any) -> Interval:
+    """Play battles against random decisions: their mean margin, from the view of the policy's side.
 
     Args:
         choose: the policy.
@@ -81,25 +69,28 @@ def margins(choose: Choose, battles: int, seed: int, **task: Any) -> Margins:
         if ended.any():
             margins_of_dwarfs[ended] = infos["margin"][ended]
         over |= ended
-    return Margins.of(margins_of_dwarfs if task["side"] == "dwarfs" else -margins_of_dwarfs)
+    own = margins_of_dwarfs if task["side"] == "dwarfs" else -margins_of_dwarfs
+    return mean_interval(own, get_ruleset(task["rules"]).largest_margin)
 
 
 def show(
-    library: str, before: Margins, after: Margins, names: tuple[str, str] = ("before", "after")
+    library: str, before: Interval, after: Interval, names: tuple[str, str] = ("before", "after")
 ) -> None:
     """Print the table of a library, whose rows have ``names``.
 
     Raises:
         SystemExit: with status 1, if ``after`` is not better than ``before``.
     """
-    difference = Margins(
-        after.mean - before.mean, math.hypot(before.standard_error, after.standard_error)
+    gain = after.value - before.value
+    difference = Interval(
+        gain,
+        gain - math.hypot(after.value - after.low, before.high - before.value),
+        gain + math.hypot(after.high - after.value, before.value - before.low),
     )
     print(f"\n{library}: trolls against random dwarfs")
     print(f"{'':12}  mean margin     95% interval")
     rows = zip((*names, "difference"), (before, after, difference), strict=True)
-    for name, (mean, error) in rows:
-        low, high = mean - Z95 * error, mean + Z95 * error
+    for name, (mean, low, high) in rows:
         print(f"{name:12}  {mean:+z11.1f}   {low:+z6.1f} .. {high:+z6.1f}", flush=True)
-    if difference.mean <= Z95 * difference.standard_error:
+    if difference.low <= 0:
         sys.exit(f"{library}: {names[1]} is not better than {names[0]}")

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from thud_env.actions import NUM_ACTIONS
 from thud_env.views.encoding import OBSERVATION_SHAPE
-from training.integrations.before_after import TASK, command, margins, show
+from training.integrations.before_after import TASK, command, mean_margin, show
 
 
 @dataclass(frozen=True)
@@ -161,9 +161,9 @@ def run(args: argparse.Namespace) -> None:
     torch.manual_seed(args.seed)
     torch.set_num_threads(1)  # faster for so small a network
     agent = Agent(OBSERVATION_SHAPE)
-    before = margins(agent.choose, args.battles, args.seed)
+    before = mean_margin(agent.choose, args.battles, args.seed)
     train(agent, args.steps, args.seed, Config())
-    after = margins(agent.choose, args.battles, args.seed)
+    after = mean_margin(agent.choose, args.battles, args.seed)
     show("CleanRL style PPO", before, after)
 
 

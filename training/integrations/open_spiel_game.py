@@ -18,13 +18,14 @@ import numpy as np
 import pyspiel
 from numpy.typing import NDArray
 
-from thud_env import RULESETS, Position
+from thud_env import CLASSIC, RULESETS, Position
 from thud_env.actions import NUM_ACTIONS, describe_action
 from thud_env.command import Command, bounded
 from thud_env.outcome import SIDES
 from thud_env.rulesets import get_ruleset
 from thud_env.views.encoding import OBSERVATION_SHAPE
-from training.integrations.before_after import Margins, show
+from training.arena.intervals import Interval, mean_interval
+from training.integrations.before_after import show
 
 PARAMETERS: dict[str, Any] = {
     "rules": "classic",
@@ -191,13 +192,13 @@ def run(args: argparse.Namespace) -> None:
         # Rewards are a few 32nds: exploration as large as for chess would drown them.
         return pyspiel.MCTSBot(game, evaluator, 0.2, args.simulations, 100, False, seed, False)
 
-    def margins(make_trolls: Any) -> Margins:
-        return Margins.of(
-            [play(game, random_bot(0, seed), make_trolls(1, seed)) for seed in range(args.battles)]
-        )
+    def mean_margin(make_trolls: Any) -> Interval:
+        battles = range(args.battles)
+        own = [play(game, random_bot(0, seed), make_trolls(1, seed)) for seed in battles]
+        return mean_interval(np.array(own), CLASSIC.largest_margin)
 
     library = f"MCTSBot of OpenSpiel {version('open_spiel')}, {args.simulations} simulations"
-    show(library, margins(random_bot), margins(mcts_bot), names=("random", "MCTS"))
+    show(library, mean_margin(random_bot), mean_margin(mcts_bot), names=("random", "MCTS"))
 
 
 def main() -> int:

@@ -27,7 +27,8 @@ from thud_env.actions import NUM_ACTIONS
 from thud_env.command import bounded
 from thud_env.rulesets import MOST_POINTS
 from thud_env.views.encoding import OBSERVATION_SHAPE
-from training.integrations.before_after import TASK, Margins, command, margins, show
+from training.arena.intervals import Interval
+from training.integrations.before_after import TASK, command, mean_margin, show
 
 MODULES = {"dwarf_0": "dwarfs", "troll_0": "trolls"}
 """The module that decides for each agent."""
@@ -120,7 +121,7 @@ def ppo(num_env_runners: int, seed: int = 1) -> PPOConfig:
 
 
 def chooser(module: RLModule) -> Any:
-    """A function for ``margins`` that plays a module."""
+    """A function for ``mean_margin`` that plays a module."""
 
     @torch.no_grad()
     def choose(observations: Any, masks: Any) -> Any:
@@ -144,10 +145,10 @@ def run(args: argparse.Namespace) -> None:
     ray.init(address=args.address)
     algorithm = ppo(args.env_runners, args.seed).build_algo()
 
-    def margins_now() -> Margins:
-        return margins(chooser(algorithm.get_module("trolls")), args.battles, args.seed)
+    def mean_margin_now() -> Interval:
+        return mean_margin(chooser(algorithm.get_module("trolls")), args.battles, args.seed)
 
-    before = margins_now()
+    before = mean_margin_now()
     steps = 0
     while steps < args.steps:
         runners = algorithm.train()["env_runners"]
@@ -158,7 +159,7 @@ def run(args: argparse.Namespace) -> None:
             f"step {steps:>7,.0f}  mean margin of the trolls in self-play {margin:+z.1f}",
             flush=True,
         )
-    after = margins_now()
+    after = mean_margin_now()
     algorithm.stop()
     show(f"PPO of RLlib {ray.__version__}", before, after)
 

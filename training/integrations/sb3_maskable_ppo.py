@@ -16,7 +16,7 @@ import torch
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.env_util import make_vec_env
 
-from training.integrations.before_after import TASK, command, margins, show
+from training.integrations.before_after import TASK, command, mean_margin, show
 
 
 def run(args: argparse.Namespace) -> None:
@@ -41,9 +41,9 @@ def run(args: argparse.Namespace) -> None:
     def choose(observations: Any, masks: Any) -> Any:
         return model.predict(observations, action_masks=masks)[0]
 
-    before = margins(choose, args.battles, args.seed)
+    before = mean_margin(choose, args.battles, args.seed)
     model.learn(args.steps, log_interval=5)
-    after = margins(choose, args.battles, args.seed)
+    after = mean_margin(choose, args.battles, args.seed)
     show(f"MaskablePPO of sb3-contrib {sb3_contrib.__version__}", before, after)
 
 

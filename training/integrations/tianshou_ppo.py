@@ -24,7 +24,7 @@ from torch import Tensor, nn
 
 from thud_env.actions import NUM_ACTIONS
 from thud_env.views.encoding import OBSERVATION_SHAPE
-from training.integrations.before_after import TASK, command, margins, show
+from training.integrations.before_after import TASK, command, mean_margin, show
 
 NUM_ENVS = 16
 BATCH = 2048
@@ -102,7 +102,7 @@ def run(args: argparse.Namespace) -> None:
         with torch.no_grad():
             return policy(batch).act
 
-    before = margins(choose, args.battles, args.seed)
+    before = mean_margin(choose, args.battles, args.seed)
     collector = Collector[CollectStats](algorithm, envs, VectorReplayBuffer(BATCH, NUM_ENVS))
     algorithm.run_training(
         OnPolicyTrainerParams(
@@ -114,7 +114,7 @@ def run(args: argparse.Namespace) -> None:
             batch_size=256,
         )
     )
-    after = margins(choose, args.battles, args.seed)
+    after = mean_margin(choose, args.battles, args.seed)
     show(f"PPO of Tianshou {version('tianshou')}", before, after)
 
 

@@ -25,7 +25,7 @@ from torchrl.objectives.value import GAE
 
 from thud_env.actions import NUM_ACTIONS
 from thud_env.views.encoding import OBSERVATION_SHAPE
-from training.integrations.before_after import TASK, command, margins, show
+from training.integrations.before_after import TASK, command, mean_margin, show
 
 BATCH, MINIBATCH, EPOCHS = 2048, 256, 2
 
@@ -84,7 +84,7 @@ def run(args: argparse.Namespace) -> None:
         seen = {"observation": torch.as_tensor(observations), "action_mask": torch.as_tensor(masks)}
         return actor(TensorDict(seen, [len(observations)]))["action"]
 
-    before = margins(choose, args.battles, args.seed)
+    before = mean_margin(choose, args.battles, args.seed)
     collector = Collector(
         env,
         actor,
@@ -106,7 +106,7 @@ def run(args: argparse.Namespace) -> None:
                 optimizer.step()
         reward = batch["next", "reward"].mean().item()
         print(f"step {update * BATCH:>7,}  reward a decision {reward:+z.4f}", flush=True)
-    after = margins(choose, args.battles, args.seed)
+    after = mean_margin(choose, args.battles, args.seed)
     show(f"PPO of TorchRL {torchrl.__version__}", before, after)
 
 

@@ -12,7 +12,7 @@ What differs from the usual (Schulman et al. 2017; details as numbered by Huang 
 4. The value loss is not clipped (detail 9 found no gain in it).
 5. After an epoch whose last eight minibatches, or all if it has fewer, have passed the target of
    the approximate KL divergence on average (Schulman, "Approximating KL divergence", 2020, k3), a
-   role makes no further one (detail 12).
+   role makes no further one (detail 12 measures it; to stop by it is none of the 37).
 6. Adam's epsilon is 1e-5 (detail 3), gradients are scaled down to a norm (detail 11), and the
    learning rate falls linearly (detail 4), to a tenth rather than to nothing.
 7. With several processes (``ranks.py``) a minibatch is spread over them: every mean is that over

@@ -46,7 +46,7 @@ def use_device(device: str) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class Precision:
-    """float32, or bfloat16 convolutions over float32 weights, on a device."""
+    """float32, or layers in bfloat16 over float32 weights, on a device."""
 
     bfloat16: bool
     device: str = "cpu"

@@ -11,8 +11,8 @@ objective allows for, as it compares with the probabilities that decisions were 
 
 What an actor plays is a function of its order alone: the weights, the battles as they stand, the
 opponents, what will be drawn. An actor that is lost is replaced by Ray, plays the same rollout
-again, and the run continues exactly. All nodes see the run's folder, for the snapshots
-in it.
+again, and on the same kind of machine the run continues exactly. All nodes see the run's folder,
+for the snapshots in it.
 """
 
 from __future__ import annotations
