@@ -81,6 +81,7 @@ def new_file(path: Path) -> Iterator[Path]:
     Raises:
         FileExistsError: if ``path`` exists; nothing is overwritten.
         FileNotFoundError: if the folder that it is to be written to does not exist.
+        OSError: if it cannot be written, naming ``path``; at once if no file can be made there.
     """
     if path.exists():
         raise FileExistsError(f"{path} exists: name another file")
@@ -88,9 +89,14 @@ def new_file(path: Path) -> Iterator[Path]:
         raise FileNotFoundError(f"there is no folder {path.parent} to write {path.name} to")
     temporary = temporary_path(path)
     try:
+        temporary.touch()
         yield temporary
         path.touch(exist_ok=False)  # renaming alone would replace a file that was made meanwhile
         temporary.replace(path)
+    except OSError as error:
+        if error.errno is None or error.filename not in (None, str(temporary)):
+            raise
+        raise OSError(error.errno, error.strerror, str(path)) from None
     finally:
         temporary.unlink(missing_ok=True)
 

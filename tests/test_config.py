@@ -122,6 +122,11 @@ def test_a_limit_may_be_left_to_the_ruleset(written) -> None:
     assert load_config(path, TrainConfig, ["max_turns=null"]).max_turns is None
 
 
+def test_a_text_key_may_be_emptied(written) -> None:
+    path = written("start_from: runs/smoke\n")
+    assert load_config(path, TrainConfig, ["start_from="]).start_from == ""
+
+
 # -- mistakes ------------------------------------------------------------------------------
 
 MISTAKES = [

@@ -61,6 +61,15 @@ def test_records_are_not_written_over_anything(held: str, tmp_path: Path, capsys
     )
 
 
+def test_a_folder_that_cannot_be_made_is_refused_before_a_battle(tmp_path: Path, capsys) -> None:
+    (tmp_path / "file").write_text("mine")
+    folder = tmp_path / "file" / "battles"
+    assert main([*GREEDY, "--games", "1", "--records", str(folder)]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.endswith(f"cannot be written: {tmp_path / 'file'} is no folder\n")
+
+
 def test_what_a_killed_process_of_the_same_number_left_is_not_in_the_way(tmp_path: Path) -> None:
     folder = tmp_path / "battles"
     left = temporary_path(folder)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 from typing import Any
 
@@ -144,6 +146,19 @@ def test_nothing_is_overwritten(saved: Path, capsys) -> None:
     assert main([str(saved), str(target)]) == 2
     assert "exists: name another file" in capsys.readouterr().err
     assert target.read_text() == "mine"
+
+
+def test_what_fails_to_be_written_is_named_and_leaves_nothing(
+    saved: Path, monkeypatch, capsys
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("agents.export._write", full)
+    target = saved.parent / "dwarfs.onnx"
+    assert main([str(saved), str(target)]) == 1
+    assert capsys.readouterr().err == f"export: {target}: No space left on device\n"
+    assert list(saved.parent.iterdir()) == [saved]
 
 
 def test_the_error_for_a_folder_of_both_roles_names_them(

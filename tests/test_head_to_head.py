@@ -51,6 +51,19 @@ def test_the_figures_are_the_same_in_any_number_of_threads(
 
 
 @pytest.mark.usefixtures("random_alone")
+def test_a_narrow_terminal_leaves_no_figure_out() -> None:
+    wide, narrow = (Console(file=io.StringIO(), width=width) for width in (200, 20))
+    for console in (wide, narrow):
+        head_to_head.head_to_head(Path("unread"), "classic", 4, console, max_turns=30)
+    rows = [
+        [line.rstrip() for line in console.file.getvalue().splitlines() if "%" in line]  # type: ignore[attr-defined]
+        for console in (wide, narrow)
+    ]
+    assert len(rows[0]) == 4  # with the heading
+    assert rows[0] == rows[1]
+
+
+@pytest.mark.usefixtures("random_alone")
 def test_the_table_shows_how_often_each_side_won_and_the_figures_by_which_limits() -> None:
     console = Console(file=io.StringIO(), width=200)
     results = head_to_head.head_to_head(Path("unread"), "classic", 4, console, max_turns=30)

@@ -307,6 +307,15 @@ def test_games_with_two_states_of_the_code_are_pointed_out(folder: Path, tmp_pat
     assert "2 states of the code" in write_report(tmp_path)
 
 
+def test_an_agent_that_has_changed_is_named(folder: Path, tmp_path: Path) -> None:
+    lines = (folder / "games.jsonl").read_text().splitlines()
+    other = [json.dumps({**json.loads(lines[0]), "own_code": {"strong": code}}) for code in "ab"]
+    (tmp_path / "games.jsonl").write_text("\n".join([*other, *lines[1:]]) + "\n")
+    summary = write_report(tmp_path)
+    assert "\nChanged between these games, or since: strong.\n" in summary
+    assert "states of the code" not in summary
+
+
 def test_names_are_written_in_utf8_wherever_it_runs(tmp_path: Path, monkeypatch) -> None:
     agents = ["greedy", "policy:runs/d\u00fcster"]
     results = made_up_results(agents, 2, lambda dwarfs, trolls, start: start)

@@ -199,8 +199,11 @@ def test_a_change_of_a_users_agent_is_noted_and_counted(tmp_path, monkeypatch) -
     assert read_games(folder).codes == 1
     source.write_text(source.read_text() + "# other\n")
     with Store(folder, grown) as store:
-        assert store.notes == [f"{spec} has changed since the games that are kept were played"]
-    assert read_games(folder).codes == 2
+        assert store.notes == [
+            f"{spec} has changed since the games that are kept were played: --out DIR plays anew"
+        ]
+    games = read_games(folder)
+    assert (games.codes, games.changed) == (1, [spec])
 
 
 @pytest.mark.parametrize("name", ["patterns-classic.npz", "weights.yaml"])
@@ -228,8 +231,11 @@ def test_a_change_of_a_policy_is_noted_and_counted(tmp_path: Path, kind: str) ->
     manifest = policy / "manifest.json"
     manifest.write_bytes(manifest.read_bytes().replace(b'"sha256": "', b'"sha256": "0'))
     with Store(folder, field) as store:
-        assert store.notes == [f"{spec} has changed since the games that are kept were played"]
-    assert read_games(folder).codes == 2
+        assert store.notes == [
+            f"{spec} has changed since the games that are kept were played: --out DIR plays anew"
+        ]
+    games = read_games(folder)
+    assert (games.codes, games.changed) == (1, [spec])
 
 
 def test_files_are_those_that_a_spec_names(tmp_path: Path, monkeypatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -530,6 +531,22 @@ def test_the_command_reads_what_is_piped_into_it() -> None:
     assert "1. dwarfs dE2-E6\n" in done.stdout
     assert "2. trolls T" in done.stdout
     assert done.stdout.endswith("The battle was left in turn 3.\n")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="a system without these signals")
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_the_record_of_a_battle_that_a_signal_ends_is_kept(name: str, tmp_path: Path) -> None:
+    record = tmp_path / "cut.thud"
+    players = ["--dwarfs", "greedy", "--trolls", "mcts:sims=1000", "--record", str(record)]
+    command = [sys.executable, "-u", "-m", "agents.play", *players]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        played = [process.stdout.readline().strip() for _ in range(2)]
+        process.send_signal(signal.Signals[name])
+        process.communicate()
+    assert process.returncode == 128 + signal.Signals[name]
+    assert list(read_record(record).turns[:2]) == played
 
 
 def test_the_page_is_asked_for_the_battle_that_the_words_ask_for(monkeypatch) -> None:

@@ -54,7 +54,7 @@ def test_a_ruleset_of_your_own_is_tuned(
     (tmp_path / "openings-mine.txt").write_text(capsys.readouterr().out, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     assert main([mine, "mcts:sims=10", "c=1", "--pairs", "2"]) == 0
-    result = json.loads(Path("runs/tune/mine-mcts/result.json").read_text(encoding="utf-8"))
+    result = json.loads(Path("runs/tune-search/mine-mcts/result.json").read_text(encoding="utf-8"))
     assert result["plan"]["rules"] == mine
 
 

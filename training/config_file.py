@@ -146,6 +146,8 @@ def _convert(hint: Any, value: Any, key: str) -> Any:
             raise ConfigError(f"{key}.kind: {error}") from None
     if dataclasses.is_dataclass(hint):
         return _build(hint, value, f"{key}.")
+    if hint is str and value is None:  # KEY= is YAML's nothing
+        return ""
     allowed = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
     if float in allowed and isinstance(value, str):
         # YAML 1.1 reads 1e-3, without a dot, as a string.

@@ -8,6 +8,7 @@ from pathlib import Path
 from agents.durable import new_folder
 from thud_env import Position, Record, write_record
 from training.arena.battles import Battles, GamePairs
+from training.pages import check_writable
 
 
 def records_of(
@@ -41,16 +42,18 @@ def check_records_folder(folder: Path) -> None:
 
     Raises:
         FileExistsError: if it is a file, or a folder with anything in it.
+        PageError: if it cannot be made or written.
     """
     if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
         raise FileExistsError(f"{folder} exists and is not an empty folder: name another one")
+    check_writable(folder / "1.thud")
 
 
 def write_records(folder: Path, records: list[Record]) -> None:
     """Write ``1.thud``, ``2.thud`` ... into a folder, which appears with all of them or not at all.
 
     Raises:
-        FileExistsError: as ``check_records_folder``.
+        FileExistsError, PageError: as ``check_records_folder``.
         OSError: if it cannot be written.
     """
     check_records_folder(folder)

@@ -3,8 +3,8 @@
 ::
 
     python -m training.ladder random greedy --games 400
-    python -m training.ladder --field configs/ladder/classic.yaml --out runs/ladder/classic
-    python -m training.ladder --report runs/ladder/classic --publish docs/strength.md
+    python -m training.ladder --field configs/ladder/classic.yaml
+    python -m training.ladder --report runs/ladder/field-classic --publish docs/strength.md
 
 Stop it at any time: the same command continues, also with more agents or games.
 """
@@ -56,7 +56,12 @@ def main(words: list[str] | None = None) -> int:
     add("--rules", metavar="R", help=f"the ruleset ({RULES})")
     add("--seed", type=bounded(int), metavar="N", help="seeds all agents in all games (1)")
     command.add_limits(least=1)
-    add("--out", type=Path, metavar="DIR", help="where the games are kept (runs/ladder/NAME)")
+    add(
+        "--out",
+        type=Path,
+        metavar="DIR",
+        help="where the games are kept (runs/ladder/RULES, or runs/ladder/field-FILE)",
+    )
     add("--workers", type=bounded(int, 1), metavar="N", help="processes (one a core)")
     add("--report", type=Path, metavar="DIR", help="play nothing, write the report of DIR anew")
     add("--publish", type=Path, metavar="FILE", help="write the report as a page of the docs, too")
@@ -82,7 +87,8 @@ def _ladder(arguments: argparse.Namespace) -> None:
     field = _field(arguments)
     if arguments.publish is not None:
         check_page(arguments.publish, field)
-    name = arguments.field.stem if arguments.field else get_ruleset(field.rules).name
+    of_file = arguments.field is not None
+    name = f"field-{arguments.field.stem}" if of_file else get_ruleset(field.rules).name
     folder = arguments.out or Path("runs") / "ladder" / name
     refuse_others(folder, REPORT, NUMBERS, PICTURE)
     workers = arguments.workers or available_cores()

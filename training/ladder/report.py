@@ -87,6 +87,8 @@ def _summary(games: Games, figures: Figures, places: int) -> Iterator[str]:
             f"\nThese games were played with {games.codes} states of the code: they are of one "
             "field only if its agents stayed as they were."
         )
+    if games.changed:
+        yield f"\nChanged between these games, or since: {', '.join(games.changed)}."
     yield "\n## Game pairs\n"
     yield (
         "Score: the margins of a game pair added up, from the agent's view; the mean over its "

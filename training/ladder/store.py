@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,9 @@ class Games:
     header: Header
     results: list[Result]
     codes: int
-    """How many versions of the code, and of the agents' own files, the games were played with."""
+    """How many versions of the code the games were played with."""
+    changed: list[str]
+    """Agents whose policy, weights or own code changed between the games, or since."""
     whole: Whole
 
 
@@ -77,9 +80,10 @@ def read_games(folder: Path) -> Games:
     if not headers:
         raise FieldError(f"{path} has no header: it is not a ladder")
     versions = {version for header in headers for version in header.own_code.items()}
+    several = Counter(spec for spec, _ in versions)
+    changed = sorted(spec for spec, count in several.items() if count > 1)
     codes = len({header.code for header in headers})
-    codes += len(versions) - len({spec for spec, _ in versions})
-    return Games(headers[-1], list(results.values()), codes, whole)
+    return Games(headers[-1], list(results.values()), codes, changed, whole)
 
 
 def refuse_others(folder: Path, *names: str) -> None:
@@ -142,7 +146,7 @@ class Store:
             self.notes.append(f"{CHANGED} {_SINCE}")
         for spec, code in games.header.own_code.items():
             if games.results and header.own_code.get(spec) != code:
-                self.notes.append(f"{spec} has changed {_SINCE}")
+                self.notes.append(f"{spec} has changed {_SINCE}: --out DIR plays anew")
         if games.header != header:
             self._write(dataclasses.asdict(header))
         return games.results

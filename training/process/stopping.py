@@ -53,7 +53,8 @@ def asked_to_stop(console: Console) -> Iterator[list[str]]:
 
     def ask(number: int, frame: FrameType | None) -> None:
         asked.append(signal.Signals(number).name)
-        signal.signal(number, before[signal.Signals(number)])
+        at_once = before[signal.SIGINT] if number == signal.SIGINT else signal.SIG_DFL
+        signal.signal(number, at_once)
         if number == _HANG_UP:
             console.quiet = True  # the terminal is gone, and writing to it fails
         elif not console.quiet:

@@ -47,6 +47,7 @@ from thud_env.outcome import SIDES
 from training.commands.lock import FolderLock
 from training.config import RunConfig
 from training.config_file import STORED
+from training.errors import RunError
 from training.process.state import State
 from training.runs.anchors import Best
 from training.runs.checkpoints import Checkpoints
@@ -89,8 +90,11 @@ class RunFolder:
 
         Raises:
             DeviceError: if there is no GPU and one was asked for.
-            RunError: if another process is writing a run of that name.
+            RunError: if another process is writing a run of that name, or something else is kept in
+                the folder, such as a ladder.
         """
+        if path.is_dir() and any(path.iterdir()) and not (path / STORED).exists():
+            raise RunError(f"{path} holds something else, no run: another name= would be right")
         config = settled_config(config)
         with new_folder(path) as temporary:
             lock = FolderLock(temporary)
@@ -111,8 +115,10 @@ class RunFolder:
         checkpoint, and stores these.
 
         Raises:
-            RunError: if another process is writing it, or its configuration is another.
+            RunError: if there is no run, another process is writing it, or its configuration is
+                another.
         """
+        stored_config(path, type(config))  # first: a lock is written into no other folder
         lock = FolderLock(path)
         try:
             check_links(path)

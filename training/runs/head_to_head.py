@@ -19,6 +19,9 @@ from training.arena.summary import BattleFigures
 from training.commands.at_once import Watch, at_once
 
 OPPONENTS = ("random", "greedy")
+_WIDEST = 200
+"""Characters of the table at most: on a narrower terminal its lines break, but no figure is left
+out."""
 
 
 def pairings(policy: str) -> list[tuple[str, str]]:
@@ -80,7 +83,8 @@ def head_to_head(
             figures.margin.text(decimals(ruleset.largest_margin)),
             f"{figures.turns:.0f}",
         )
-    console.print(table)
+    table.width = console.measure(table, options=console.options.update(width=_WIDEST)).maximum
+    console.print(table, crop=False)
     for line in verdicts(found, policy):
         console.print(line)
     return results

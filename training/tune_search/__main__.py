@@ -12,8 +12,9 @@ dropped if the interval of its gain is below 0. After ``--pairs`` starts from th
 the best one left plays again from the back, which had no part in its selection. It is recommended
 only if its interval there is above 0.
 
-All battles are kept in ``runs/tune/RULES-PLAYER``, as those of a ladder are. After a stop the same
-command goes on from there, also with more options or pairs. The result is ``result.json`` there.
+All battles are kept in ``runs/tune-search/RULES-PLAYER``, as those of a ladder are. After a stop
+the same command goes on from there, also with more options or pairs. The result is ``result.json``
+there.
 Candidates are not compared at equal time: ``time`` in the result is the ratio of a candidate's CPU
 time a turn to the base's.
 """
@@ -59,7 +60,7 @@ def main(words: list[str] | None = None) -> int:
     )
     add("--pairs", type=bounded(int, 2), default=40, metavar="N", help="starts each (40)")
     add("--batch", type=bounded(int, 2), default=10, metavar="N", help="starts of a round (10)")
-    add("--out", type=Path, metavar="DIR", help="where all is kept (runs/tune/RULES-PLAYER)")
+    add("--out", type=Path, metavar="DIR", help="where all is kept (runs/tune-search/RULES-PLAYER)")
     add("--workers", type=bounded(int, 1), metavar="N", help="processes (one a core)")
     return command.run(
         _tune,
@@ -83,7 +84,7 @@ def _tune(arguments: argparse.Namespace) -> None:
     if 2 * plan.pairs > len(book.starts):
         raise ThudError(f"--pairs {plan.pairs}: {len(book.starts) // 2} at most would be right")
     name = f"{ruleset.name}-{Spec.of(plan.base).name}"
-    folder = arguments.out or Path("runs") / "tune" / name
+    folder = arguments.out or Path("runs") / "tune-search" / name
     refuse_others(folder, RESULT)
     most = dict.fromkeys(plan.players, 2 * len(book.starts))
     field = Field(most, ruleset.spec, book, limits=LIMITS)
