@@ -135,6 +135,20 @@ def test_what_has_the_name_of_a_run_and_is_no_folder_is_moved_aside(
     assert (path / "metrics.jsonl").read_text() == ""
 
 
+@pytest.mark.parametrize(
+    ("kept", "missing"), [("", "name"), ("ppo:", "ppo.learning_rate"), ("  minibatch_size", "ppo.")]
+)
+def test_a_run_whose_configuration_is_cut_is_refused(
+    kept: str, missing: str, run: Path, capsys
+) -> None:
+    stored = run / "config.yaml"
+    lines = stored.read_text().splitlines(keepends=True)
+    last = next(n for n, line in enumerate(lines) if line.startswith(kept)) if kept else -1
+    stored.write_text("".join(lines[: last + 1]))
+    assert main([str(run), "total_decisions=100_000"]) == 2
+    assert capsys.readouterr().err.startswith(f"train: {stored} has no {missing}")
+
+
 def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
     ladder = tmp_path / "ladder"
     ladder.mkdir()

@@ -7,7 +7,7 @@ import dataclasses
 import difflib
 import types
 import typing
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +70,34 @@ def load_config(
         _refuse_code(config, path, keys)
     config.check()
     return config
+
+
+def load_stored(run: Path, kind: type[Config]) -> Config:
+    """Read the configuration that a run's folder holds, which has every key. Nothing is made of it
+    here, so that no code of others runs.
+
+    Raises:
+        ConfigError: as ``load_config``; and if a key is missing, since its default may not be what
+            the run began with.
+    """
+    path = run / STORED
+    config = load_config(path, kind, allow_python=True)
+    if missing := next(_missing(config, read_yaml(path)), None):
+        raise ConfigError(
+            f"{path} has no {missing}, so it is damaged or of an earlier version: with the value "
+            "that the run began with it would be right"
+        )
+    return config
+
+
+def _missing(config: Any, tree: Any, where: str = "") -> Iterator[str]:
+    """The keys of a configuration that the tree of its file does not have."""
+    for field in dataclasses.fields(config):
+        value = getattr(config, field.name)
+        if not isinstance(tree, dict) or field.name not in tree:
+            yield where + field.name
+        elif dataclasses.is_dataclass(value):
+            yield from _missing(value, tree[field.name], f"{where}{field.name}.")
 
 
 def _refuse_code(config: RunConfig, path: Path, given: set[str]) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from thud_env.arguments import nearest
 from thud_env.command import Command
 from training.config import Config
-from training.config_file import STORED, load_config
+from training.config_file import STORED, load_config, load_stored
 from training.errors import ConfigError
 
 _CHECKOUT = Path(__file__).resolve().parents[1]
@@ -112,7 +112,7 @@ def read_run(
     config = load_config(file, kind, arguments.overrides, allow_python=arguments.allow_python)
     if not path.is_dir():
         return config, Path("runs"), False
-    stored = load_config(path / STORED, kind, allow_python=True).name  # nothing is made of it
+    stored = load_stored(path, kind).name
     if config.name != stored:
         raise ConfigError(f"name: {path} goes on as {stored}: leave out name={config.name}")
     if stored != path.resolve().name:

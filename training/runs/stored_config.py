@@ -7,7 +7,7 @@ from pathlib import Path
 
 from training.commands.changes import changes
 from training.config import Config
-from training.config_file import STORED, load_config
+from training.config_file import load_stored
 from training.errors import ConfigError, RunError
 from training.process.precision import Precision, device_named
 from training.runs.checkpoints import Checkpoints
@@ -24,8 +24,7 @@ def stored_config(path: Path, kind: type[Config]) -> Config:
         RunError: if there is no run.
     """
     try:
-        # Nothing is made of it here, so that no code of others runs.
-        return load_config(path / STORED, kind, allow_python=True)
+        return load_stored(path, kind)
     except ConfigError as error:
         raise RunError(f"{path} is not a run to resume: {error}") from None
 
