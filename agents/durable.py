@@ -98,7 +98,8 @@ def new_file(path: Path) -> Iterator[Path]:
             raise
         raise OSError(error.errno, error.strerror, str(path)) from None
     finally:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # as that of a name that is too long
+            temporary.unlink()
 
 
 @contextlib.contextmanager

@@ -17,6 +17,7 @@ import random
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from time import monotonic
 
 from agents.asking import check_seat
 from agents.registry import make
@@ -30,6 +31,8 @@ from thud_env.record.files import Record
 from thud_env.rulesets import get_ruleset
 
 HUMAN, OPPONENT = "human", "greedy"
+KEEP_EVERY = 1.0
+"""Seconds between writes of a record: each plays the battle once more."""
 _NOT_FOR_THE_PAGE = {
     "seed": "its players always draw anew",
     **dict.fromkeys(BATTLE_LIMITS, "its battles end as their ruleset has it"),
@@ -59,6 +62,22 @@ def reserve(path: Path) -> None:
         path.touch(exist_ok=False)
     except FileExistsError:
         raise FileExistsError(f"{path} exists: name another file") from None
+
+
+def now_and_then(keep: Callable[[list[str]], None]) -> Callable[[list[str]], None]:
+    """Keep turns once in ``KEEP_EVERY`` seconds, since the process may be killed. What fails then
+    is told at the end, when it is tried again.
+    """
+    due = 0.0
+
+    def keep_if_due(turns: list[str]) -> None:
+        nonlocal due
+        if monotonic() >= due:
+            with contextlib.suppress(OSError):
+                keep(turns)
+            due = monotonic() + KEEP_EVERY
+
+    return keep_if_due
 
 
 def serve_page(arguments: argparse.Namespace) -> None:
@@ -137,21 +156,26 @@ def _play(arguments: argparse.Namespace, ask: Callable[[str], str]) -> None:
         if player is not None:
             check_seat(player, start.rules, side)
     on_terminal = sys.stdout.isatty()
+    tags = {side.title(): name for side, name in names.items()}
+
+    def keep(turns: list[str]) -> None:
+        if arguments.record is not None:
+            write_record(arguments.record, Record(start, tuple(turns), tags))
+
     table = Table(
         start,
         players,
         ask=ask,
         color=on_terminal and not os.environ.get("NO_COLOR"),
         boards=on_terminal or None in players.values(),
+        after_turn=now_and_then(keep),
     )
     if arguments.record is not None:
         reserve(arguments.record)
     try:
         table.play()
     finally:
-        if arguments.record is not None:
-            tags = {side.title(): name for side, name in names.items()}
-            write_record(arguments.record, Record(start, tuple(table.turns), tags))
+        keep(table.turns)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from numbers import Integral, Real
 from typing import Annotated, Any, NamedTuple
 
@@ -52,7 +53,11 @@ def number_in(name: str, value: Any, least: float, most: float = math.inf) -> fl
     Raises:
         ThudError: if it is not a number from ``least`` to ``most``; a bool is not one.
     """
-    return float(_number_in(Range(least, most), name, value, Real, "a number"))
+    number = _number_in(Range(least, most), name, value, Real, "a number")
+    try:
+        return float(number)
+    except OverflowError:
+        raise ThudError(f"{name}={shown(value)} must be at most {sys.float_info.max:g}") from None
 
 
 def _number_in(right: Range, name: str, value: Any, kind: type, a_number: str) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -408,6 +407,25 @@ def test_the_record_leaves_out_turns_that_were_taken_back(tmp_path: Path) -> Non
     assert record.tags == {"Rules": "classic", "Dwarfs": "human", "Trolls": "human"}
 
 
+@pytest.mark.parametrize(("seconds", "kept"), [(0.0, 2), (1000.0, 1)])
+def test_the_record_of_a_battle_that_goes_on_is_on_the_disk(
+    seconds: float, kept: int, tmp_path: Path, monkeypatch
+) -> None:
+    monkeypatch.setattr(play, "KEEP_EVERY", seconds)
+    path, found = tmp_path / "mine.thud", []
+    typed = iter(["e2-e6", "TG7-F7"])
+
+    def ask(_: str) -> str:
+        turn = next(typed, "quit")
+        if turn == "quit":
+            found.append(read_record(path).turns)
+        return turn
+
+    assert main(["--trolls", "human", "--dwarfs", "human", "--record", str(path)], ask) == 0
+    assert found == [("dE2-E6", "TG7-F7")[:kept]]
+    assert len(read_record(path).turns) == 2
+
+
 def test_a_record_may_begin_in_the_middle_of_a_turn(tmp_path: Path) -> None:
     path = tmp_path / "mine.thud"
     start = Position.from_text(MID_TURN, "classic-any")
@@ -531,22 +549,6 @@ def test_the_command_reads_what_is_piped_into_it() -> None:
     assert "1. dwarfs dE2-E6\n" in done.stdout
     assert "2. trolls T" in done.stdout
     assert done.stdout.endswith("The battle was left in turn 3.\n")
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="a system without these signals")
-@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
-def test_the_record_of_a_battle_that_a_signal_ends_is_kept(name: str, tmp_path: Path) -> None:
-    record = tmp_path / "cut.thud"
-    players = ["--dwarfs", "greedy", "--trolls", "mcts:sims=1000", "--record", str(record)]
-    command = [sys.executable, "-u", "-m", "agents.play", *players]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        played = [process.stdout.readline().strip() for _ in range(2)]
-        process.send_signal(signal.Signals[name])
-        process.communicate()
-    assert process.returncode == 128 + signal.Signals[name]
-    assert list(read_record(record).turns[:2]) == played
 
 
 def test_the_page_is_asked_for_the_battle_that_the_words_ask_for(monkeypatch) -> None:

@@ -34,6 +34,7 @@ from thud_env import Position, ThudError
         (lambda: MctsAgent(playouts="long\nones"), r"unknown playouts 'long\nones': 'search', "),
         (lambda: AlphaBetaAgent(evaluation="x" * 999), "unknown evaluation 'xxxxxxxxxxxxxxxxxxxx"),
         (lambda: PolicyAgent("champion", temperature=None), "temperature=None must be a number"),
+        (lambda: PolicyAgent("champion", temperature=10**400), "temperature=1000000000"),
         (lambda: PolicyMctsAgent("champion", leaves=1.5), "leaves=1.5 must be an integer"),
         (lambda: PolicyMctsAgent("champion", time="1"), "time='1' must be a number"),
     ],

@@ -160,17 +160,6 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.rglob("*")] == ["ladder", "games.jsonl"]
 
 
-def test_a_second_sigterm_ends_a_run_at_once() -> None:
-    at_first = signal.signal(signal.SIGTERM, lambda *_: None)
-    try:
-        with asked_to_stop(Console(quiet=True)) as asked:
-            signal.raise_signal(signal.SIGTERM)
-            assert asked == ["SIGTERM"]
-            assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
-    finally:
-        signal.signal(signal.SIGTERM, at_first)
-
-
 def test_a_run_that_may_not_go_on_is_let_go(run: Path) -> None:
     with pytest.raises(RunError) as refused:
         RunFolder.resume(run, dataclasses.replace(TINY, seed=4))

@@ -2,10 +2,8 @@
 
 Bad input, a name of a file that is wrong among it, ends a command with exit code 2, Ctrl-C with
 130, a disk that fails (standard output may be on one) or too little memory with 1, each with one
-line on standard error. A closed pipe ends it in silence; so do SIGTERM and the end of its terminal,
-SIGHUP, with 128 and their number, once what it has begun is finished or removed. A standard stream
-that was closed before the start is one that goes nowhere. Any other exception is a bug, and is
-raised.
+line on standard error. A closed pipe ends it in silence. A standard stream that was closed before
+the start is one that goes nowhere. Any other exception is a bug, and is raised.
 """
 
 from __future__ import annotations
@@ -18,12 +16,9 @@ import inspect
 import io
 import math
 import os
-import signal
 import sys
-import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import FrameType
 from typing import Any, NoReturn
 
 from thud_env.errors import ThudError
@@ -36,8 +31,6 @@ BATTLE_LIMITS = {
     "max_turns": "turns",
 }
 """The limits of battles that commands may set, and what each counts."""
-_ENDING = [signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
-"""What a scheduler sends, and a terminal that is closed; Windows has no such."""
 _LONGEST_LINE = 2000
 _OF_A_NAME = (
     FileExistsError,
@@ -143,9 +136,8 @@ class Command(argparse.ArgumentParser):
         if isinstance(sys.stdout, io.TextIOWrapper):  # which, in a file, may know few characters
             sys.stdout.reconfigure(errors="backslashreplace")
         try:
-            with _ending_in_order():
-                code = work(self._read(sys.argv[1:] if words is None else list(words))) or 0
-        except SystemExit as end:  # argparse has printed the help, or the error; or a signal came
+            code = work(self._read(sys.argv[1:] if words is None else list(words))) or 0
+        except SystemExit as end:  # argparse has printed the help, or the error
             code = int(end.code or 0)
         except BrokenPipeError:
             code = BROKEN_PIPE
@@ -202,28 +194,6 @@ class Command(argparse.ArgumentParser):
         if self._takes_keys and all(map(str.isidentifier, key.split("."))):
             return f"a key is given as {key}=VALUE; "
         return ""
-
-
-@contextlib.contextmanager
-def _ending_in_order() -> Iterator[None]:
-    """Let the signals of ``_ENDING`` raise ``SystemExit``, so that what has been begun is finished
-    or removed; not those that are ignored, as by nohup, or handled already.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def end(number: int, frame: FrameType | None) -> NoReturn:
-        sys.exit(128 + number)
-
-    taken = [one for one in _ENDING if signal.getsignal(one) == signal.SIG_DFL]
-    for one in taken:
-        signal.signal(one, end)
-    try:
-        yield
-    finally:
-        for one in taken:
-            signal.signal(one, signal.SIG_DFL)
 
 
 def _open_closed_streams() -> None:

@@ -51,6 +51,7 @@ class Table:
         ask: prints a prompt and returns what a person types, like ``input``.
         color: whether boards are coloured.
         boards: whether to show boards; if not, only turns, one a line.
+        after_turn: called after every turn with all of them.
     """
 
     def __init__(
@@ -61,9 +62,10 @@ class Table:
         ask: Callable[[str], str] = input,
         color: bool = False,
         boards: bool = True,
+        after_turn: Callable[[list[str]], None] = lambda turns: None,
     ) -> None:
         self._players, self._ask = players, ask
-        self._color, self._boards = color, boards
+        self._color, self._boards, self._after_turn = color, boards, after_turn
         self._adviser: Agent | None = None
         self.positions = [start]
         self.turns: list[str] = []
@@ -107,6 +109,7 @@ class Table:
         before, after = self.position, self.position.play(turn)
         self.turns.append(turn)
         self.positions.append(after)
+        self._after_turn(self.turns)
         if not self._boards:
             print(turn)
             return

@@ -46,7 +46,8 @@ def check_records_folder(folder: Path) -> None:
     """
     if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
         raise FileExistsError(f"{folder} exists and is not an empty folder: name another one")
-    check_writable(folder / "1.thud")
+    whole = folder.resolve()  # which is made under another name, and renamed
+    check_writable(folder / "1.thud", whole.with_name(f".{whole.name}.new"))
 
 
 def write_records(folder: Path, records: list[Record]) -> None:

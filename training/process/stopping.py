@@ -53,8 +53,7 @@ def asked_to_stop(console: Console) -> Iterator[list[str]]:
 
     def ask(number: int, frame: FrameType | None) -> None:
         asked.append(signal.Signals(number).name)
-        at_once = before[signal.SIGINT] if number == signal.SIGINT else signal.SIG_DFL
-        signal.signal(number, at_once)
+        signal.signal(number, before[signal.Signals(number)])
         if number == _HANG_UP:
             console.quiet = True  # the terminal is gone, and writing to it fails
         elif not console.quiet:
