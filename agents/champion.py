@@ -2,9 +2,9 @@
 
 By earlier tables ``mcts`` lost to ``alphabeta`` in equal time in Koom Valley Thud and
 ``classic-all``; on their ladders and that of ``classic`` it is not above ``alphabeta:depth=3`` in
-two to four times the time. ``policy+mcts``, which needs PyTorch, loses to it in Koom Valley and
-``classic-any``, as ``mcts`` does there, and is not told apart from it in ``classic``; in football
-it is above it, at 0.1 and 0.3 s a turn (docs/log.md, docs/strength.md).
+two to four times the time. ``policy+mcts``, which needs PyTorch, loses to it in ``classic-any``, as
+``mcts`` does there, and is not told apart from it in ``classic`` and Koom Valley; in football it is
+above it, at 0.1 and 0.3 s a turn (docs/log.md, docs/strength.md).
 """
 
 from __future__ import annotations
