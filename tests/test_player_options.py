@@ -49,12 +49,20 @@ def test_an_option_of_another_type_is_refused_at_once(make: Callable[[], Any], s
 @pytest.mark.parametrize(
     ("of_numpy", "of_python"),
     [
-        (AlphaBetaAgent(depth=np.int8(1), time=np.float16(0)), AlphaBetaAgent(depth=1)),
-        (MctsAgent(sims=np.uint8(200), c=np.float32(0.5)), MctsAgent(sims=200, c=0.5)),
+        (
+            lambda: AlphaBetaAgent(depth=np.int8(1), time=np.float16(0)),
+            lambda: AlphaBetaAgent(depth=1),
+        ),
+        (
+            lambda: MctsAgent(sims=np.uint8(200), c=np.float32(0.5)),
+            lambda: MctsAgent(sims=200, c=0.5),
+        ),
     ],
 )
-def test_numbers_of_numpy_are_options(of_numpy: Agent, of_python: Agent) -> None:
-    assert of_numpy.turn(Position.start()) == of_python.turn(Position.start())
+def test_numbers_of_numpy_are_options(
+    of_numpy: Callable[[], Agent], of_python: Callable[[], Agent]
+) -> None:
+    assert of_numpy().turn(Position.start()) == of_python().turn(Position.start())
 
 
 @pytest.mark.parametrize("path", [None, 5])
