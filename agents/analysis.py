@@ -218,27 +218,57 @@ def best_turns(position: Position, spec: str = ADVISER, count: int = 5) -> list[
     """
     check_going_on(position, "analyse")
     count = as_count("count", count)
+    player = make_judge(spec)
+    after = {turn: position.play(turn) for turn in position.turns()}
+    after.pop(AGREEMENT_WORDS[OFFER], None)
+    margins = {turn: margin_expected(player, following) for turn, following in after.items()}
+    sign = 1 if position.to_move == SIDES[0] else -1
+    best = sorted(after, key=lambda turn: -sign * margins[turn])[:count]
+    return [RankedTurn(turn, margins[turn], _line_from(spec, after[turn])) for turn in best]
+
+
+def make_judge(spec: str) -> Agent:
+    """Make a player that can say what a position is worth.
+
+    Raises:
+        ThudError: as ``make`` does; or if it has no method ``judge``.
+        TypeError: if ``spec`` is no text.
+    """
     player = make(spec)
     if not hasattr(player, "judge"):
         raise ThudError(
             f"agent {shown(spec)} cannot say what a position is worth: a search such as "
             f"{ADVISER!r}, or a policy, would be right"
         )
-    after = {turn: position.play(turn) for turn in position.turns()}
-    after.pop(AGREEMENT_WORDS[OFFER], None)
-    margins = {turn: _margin_expected(player, following) for turn, following in after.items()}
-    sign = 1 if position.to_move == SIDES[0] else -1
-    best = sorted(after, key=lambda turn: -sign * margins[turn])[:count]
-    return [RankedTurn(turn, margins[turn], _line_from(spec, after[turn])) for turn in best]
+    return player
 
 
-def _margin_expected(player: Any, position: Position) -> float:
-    """What a player with a ``judge`` expects at the end of a battle that may be over."""
+def margin_expected(player: Any, position: Position) -> float:
+    """What a player of ``make_judge`` expects at the end of a battle, which may be over.
+
+    Raises:
+        ThudError: if it does not play this game, or not the side that moves next.
+        OwnAgentError: if a player of the user's own fails.
+    """
     if position.outcome is not None:
         return float(position.outcome.margin)
     check_seat(player, position.rules, position.to_move)
     with errors_with_traceback(player):
         return float(player.judge(position).margin)
+
+
+def judged(player: Agent, position: Position) -> Finding:
+    """What a player of ``make_judge`` finds about a position: its margin, and its turn as the line.
+
+    Raises:
+        ThudError: if the battle is over; if the player does not play this game, or not the side
+            that moves next.
+        OwnAgentError: if a player of the user's own fails.
+    """
+    check_going_on(position, "judge")
+    check_seat(player, position.rules, position.to_move)
+    with errors_with_traceback(player):
+        return _judged(player, position)
 
 
 def _line_from(spec: str, position: Position) -> tuple[str, ...]:

@@ -91,6 +91,7 @@ ROOMS = {
         "play",
         "analyse",
         "replay",
+        "review",
         "bench",
         "export",
     ],
