@@ -273,6 +273,17 @@ def test_fewer_snapshots_than_updates_are_taken_at_even_intervals(tmp_path: Path
         assert taken == [1200, 2000, 3200, 4000]
 
 
+def test_no_snapshot_is_lost_to_rounding(tmp_path: Path) -> None:
+    opponents = dataclasses.replace(CONFIG.opponents, snapshots=22)
+    config = dataclasses.replace(CONFIG, rollout_decisions=1, opponents=opponents)
+    config = dataclasses.replace(config, total_decisions=22 * config.decisions_per_update)
+    trainer = self_play_trainer(config, tmp_path)
+    for number in range(1, 23):
+        trainer.update()
+        assert len(list((tmp_path / "pool" / "dwarfs").iterdir())) == number
+    trainer.roles.close()
+
+
 @pytest.mark.parametrize("agreement", [False, True])
 def test_the_policies_of_a_run_know_whether_they_have_learnt_to_agree(
     agreement: bool, tmp_path: Path

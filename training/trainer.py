@@ -65,7 +65,7 @@ class Trainer:
         batches = batches_of(with_shaping(rollout, self.config, progress), self.config)
         learnt = self.learn(self.pace.give_rest(batches, self.updates), progress)
         self.updates += 1
-        self._freeze(progress)
+        self._freeze()
         return {**battle_metrics(rollout, self._ruleset, self.ranks), **learnt}
 
     @property
@@ -93,24 +93,27 @@ class Trainer:
 
         return by_role(self.roles.at_once(learn))
 
-    def _freeze(self, before: float) -> None:
+    def _freeze(self) -> None:
         """Take snapshots where ``snapshots`` equal parts of the run end, and draw anew now and
         then.
-
-        Args:
-            before: how much of the run was done before this update.
         """
         wanted = self.config.opponents
         if not wanted.frozen or self._snapshots is None:
             return
         taken: tuple[int, ...] = ()
-        if int(self._progress() * wanted.snapshots) > int(before * wanted.snapshots):
+        before = self.decisions - self.config.decisions_per_update
+        if self._parts(self.decisions) > self._parts(before):
             if self.ranks.rank == 0:
                 networks = self.roles.networks
                 write_snapshot(self._snapshots, networks, self.config, self.decisions)
             self.ranks.wait()
             taken = (self.decisions,)
         self.play.change(Change(taken, redraw=self.updates % wanted.redraw_every == 0))
+
+    def _parts(self, decisions: int) -> int:
+        """How many of the equal parts of a run, each of which ends with a snapshot, are over."""
+        total = self.config.total_decisions
+        return min(decisions, total) * self.config.opponents.snapshots // total
 
     def state(self) -> State:
         """The state that the next update depends on."""

@@ -1,10 +1,11 @@
 """Rewards for progress in the games that pay their result alone (Ng, Harada and Russell 1999).
 
 A potential of the state is paid by its differences, gamma x after - before, and is 0 once the
-battle is over: over a battle that adds up to nothing that depends on how it was played, so
-what is best stays best, but a good decision is felt at once. The weight falls to 0 halfway
-through a run (compare Bansal et al. 2018), so that the values that are learnt in the end are
-of the result.
+battle is over: with one weight, over a battle that adds up to nothing that depends on how it was
+played, so what is best stays best, but a good decision is felt at once. The weight falls from
+update to update, to 0 halfway through a run (compare Bansal et al. 2018), so that the values that
+are learnt in the end are of the result. So a battle of several rollouts keeps a little: with the
+weights of configs/koom-valley.yaml, in random battles, 0.005 of a win (standard deviation).
 """
 
 from __future__ import annotations
