@@ -7,12 +7,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from agents.planning import PlanningAgent
-from agents.ranges import integer_in, number_in
+from agents.ranges import number_in
 from agents.search.deepening import Searcher, SearchOptions
 from agents.search.evaluator import Evaluator, read_evaluator
 from agents.search.thought import Thought
 from agents.search.weights import material_weights
 from agents.search.workspace import MAX_DEPTH, MAX_QUIESCENCE
+from thud_env.arguments import as_count
 from thud_env.rules.row import Row
 
 
@@ -50,9 +51,9 @@ class AlphaBetaAgent(PlanningAgent):
         seed: int = 0,
     ) -> None:
         super().__init__(seed)
-        depth = integer_in("depth", depth, 0, MAX_DEPTH)
+        depth = as_count("depth", depth, 0, MAX_DEPTH)
         seconds = number_in("time", time, 0, 1e6)
-        nodes = integer_in("nodes", nodes, 0, 10**15)
+        nodes = as_count("nodes", nodes, 0, 10**15)
         self.timed = seconds > 0
         limited = self.timed or nodes > 0
         self._options = SearchOptions(
@@ -60,8 +61,8 @@ class AlphaBetaAgent(PlanningAgent):
             depth=depth or (MAX_DEPTH if limited else 3),
             seconds=seconds,
             nodes=nodes if limited else 50_000_000,
-            quiescence=integer_in("quiescence", quiescence, 0, MAX_QUIESCENCE),
-            reductions=integer_in("reductions", reductions, 0, 1),
+            quiescence=as_count("quiescence", quiescence, 0, MAX_QUIESCENCE),
+            reductions=as_count("reductions", reductions, 0, 1),
         )
         self._searcher = Searcher(self._rng)
         self.searched: int = 0

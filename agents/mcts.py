@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from agents.planning import PlanningAgent
-from agents.ranges import integer_in, number_in
+from agents.ranges import number_in
 from agents.search import growth as growths
 from agents.search.evaluator import Evaluator, read_evaluator
 from agents.search.growth import Growth
@@ -20,7 +20,7 @@ from agents.search.tree import Tree, clear
 from agents.search.weights import material_weights
 from agents.search.workspace import BY_PATTERNS, STOP
 from thud_env import Position
-from thud_env.arguments import one_of
+from thud_env.arguments import as_count, one_of
 from thud_env.jit.rng import seed_generators
 from thud_env.rules.row import Row, ruleset_of
 from thud_env.rulesets import CLASSIC
@@ -89,7 +89,7 @@ class MctsAgent(PlanningAgent):
         seed: int = 0,
     ) -> None:
         super().__init__(seed)
-        sims = integer_in("sims", sims, 0, MOST_SIMULATIONS)
+        sims = as_count("sims", sims, 0, MOST_SIMULATIONS)
         self._seconds = number_in("time", time, 0, 1e6)
         self.timed = self._seconds > 0
         self._sims = sims or (MOST_IN_TIME if self.timed else 1000)
@@ -97,7 +97,7 @@ class MctsAgent(PlanningAgent):
         self._growth = Growth.of(
             judging(self._evaluator, CLASSIC),
             PLAYOUTS[one_of("playouts", playouts, PLAYOUTS)],
-            integer_in("length", length, 0, WHOLE_BATTLE) or WHOLE_BATTLE,
+            as_count("length", length, 0, WHOLE_BATTLE) or WHOLE_BATTLE,
             PRIORS[one_of("priors", priors, PRIORS)],
             number_in("temperature", temperature, 1, 1e6),
         )

@@ -18,7 +18,7 @@ from agents.mcts import FIRST_LOOK, MOST_SIMULATIONS
 from agents.networks.pairs import Pair
 from agents.planning import PlanningAgent
 from agents.policy import PolicyAgent
-from agents.ranges import integer_in, number_in
+from agents.ranges import number_in
 from agents.search import tree as trees
 from agents.search.gumbel import GumbelRoot
 from agents.search.leaves import Leaves, absorb_all, descend_all, descend_ripe
@@ -32,7 +32,7 @@ from agents.search.reading import (
 )
 from agents.search.thought import Thought
 from agents.search.tree import NUM_NODES, Tree
-from thud_env.arguments import one_of
+from thud_env.arguments import as_count, one_of
 from thud_env.outcome import SIDES, Side
 from thud_env.rules.row import Row
 from thud_env.rulesets import Ruleset
@@ -114,17 +114,17 @@ class PolicyMctsAgent(PlanningAgent):
         self.timed = self._seconds > 0
         self._gumbel = one_of("root", root, _ROOTS) == "gumbel"
         self._endless = sims == 0 and self.timed and not self._gumbel
-        self._sims = integer_in("sims", sims or 200, 2, MOST_SIMULATIONS)
+        self._sims = as_count("sims", sims or 200, 2, MOST_SIMULATIONS)
         self._exploration = number_in("c", c, 0, 1e6)
         self._reduction = number_in("fpu", fpu, 0, 1e6)
-        self._considered = integer_in("considered", considered, 1, 10**6)
+        self._considered = as_count("considered", considered, 1, 10**6)
         self._noise = number_in("noise", noise, 0, 1e6)
         self.stochastic = self._gumbel and self._noise > 0
         self._scale = number_in("scale", scale, 0, 1e6)
-        leaves = integer_in("leaves", leaves, 1, 1000)
+        leaves = as_count("leaves", leaves, 1, 1000)
         self._leaves = 1 if self._gumbel else leaves
         in_bfloat16 = one_of("precision", precision, PRECISIONS) == "bfloat16"
-        lookahead = integer_in("lookahead", lookahead, 0, DEEPEST_LOOKAHEAD)
+        lookahead = as_count("lookahead", lookahead, 0, DEEPEST_LOOKAHEAD)
         temperature = number_in("temperature", temperature, 0.01, 1e6)
         self._policy = PolicyAgent(path)
         self._judge = LeafJudge(self._policy, in_bfloat16, lookahead, temperature)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import sys
-from numbers import Integral, Real
+from numbers import Real
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -38,33 +38,20 @@ NotNegative = Annotated[int, Range(0)]
 Share = Annotated[float, Range(0, 1)]
 
 
-def integer_in(name: str, value: Any, least: int, most: float = math.inf) -> int:
-    """Return the value of an option that counts something.
-
-    Raises:
-        ThudError: if it is not an integer from ``least`` to ``most``; a bool is not one.
-    """
-    return int(_number_in(Range(least, most), name, value, Integral, "an integer"))
-
-
 def number_in(name: str, value: Any, least: float, most: float = math.inf) -> float:
     """Return the value of an option.
 
     Raises:
         ThudError: if it is not a number from ``least`` to ``most``; a bool is not one.
     """
-    number = _number_in(Range(least, most), name, value, Real, "a number")
-    try:
-        return float(number)
-    except OverflowError:
-        raise ThudError(f"{name}={shown(value)} must be at most {sys.float_info.max:g}") from None
-
-
-def _number_in(right: Range, name: str, value: Any, kind: type, a_number: str) -> Any:
-    if isinstance(value, bool) or not isinstance(value, kind):
-        raise ThudError(f"{name}={shown(value)} must be {a_number}, {right}")
+    right = Range(least, most)
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise ThudError(f"{name}={shown(value)} must be a number, {right}")
     # As a number of Python's own: NumPy would take the bounds in the value's precision.
     number: Any = value.item() if isinstance(value, np.generic) else value
     if not right.least <= number <= right.most:
         raise ThudError(f"{name}={shown(number)} must be {right}")
-    return number
+    try:
+        return float(number)
+    except OverflowError:
+        raise ThudError(f"{name}={shown(value)} must be at most {sys.float_info.max:g}") from None

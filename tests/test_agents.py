@@ -79,7 +79,7 @@ def test_a_spec_makes_the_agent_that_it_names() -> None:
         ("random:seed=3", "has no option 'seed': make(spec, seed=1)"),
         ("greedy,seed=3", "options follow a colon"),
         ("alphabeta:depth=two", "depth=two must be a whole number"),
-        ("alphabeta:depth=99", "depth=99 must be in 0 .. 24"),
+        ("alphabeta:depth=99", "depth must be in 0 .. 24, not 99"),
         ("alphabeta:time=-1", "time=-1.0 must be in 0 .. 1e+06"),
         ("alphabeta:time=nan", "time=nan must be in 0"),
         (
