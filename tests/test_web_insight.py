@@ -20,8 +20,7 @@ from agents.web.insight import curve_view, finding_with_heat, likeliest_turns, o
 from agents.web.lessons import LESSONS
 from agents.web.players import players
 from agents.web.protocol import BadRequest
-from agents.web.records import positions_of
-from thud_env import Position, ThudError
+from thud_env import Position, Record, ThudError
 from thud_env.actions import ACCEPT, DECLINE, OFFER
 
 START = Position.start()
@@ -109,7 +108,7 @@ def test_a_client_that_leaves_during_a_tick_leaves_no_task_behind():
 
 def test_the_curve_of_a_battle_ends_at_its_margin(policy):
     start = Position.start("classic", max_turns=2)
-    curve = curve_view(policy, positions_of(start, ["dF1-F5", "TG7-F6xF5"]))
+    curve = curve_view(policy, [*Record(start, ("dF1-F5", "TG7-F6xF5")).positions()])
     assert curve["margins"] == [0, 0, -1]
     assert curve["expected"][-1] == -1
     assert len(curve["expected"]) == 3

@@ -25,9 +25,9 @@ from agents.web.guard import Guard
 from agents.web.lessons import lessons_view
 from agents.web.players import Player, players
 from agents.web.protocol import BadRequest, field
-from agents.web.records import load, points, positions_of, save
+from agents.web.records import load, points, save
 from agents.web.thinking import Thinkers
-from thud_env import Position
+from thud_env import Position, Record
 from thud_env.errors import ThudError
 
 PAGE = Path(__file__).parent / "page"
@@ -121,7 +121,7 @@ class Table:
         """A battle's margins, and the final margins that a policy expected."""
         start, turns = self._position(message), protocol.read_turns(message)
         spec = await self._policy(message, start)
-        positions = await run_in_threadpool(positions_of, start, turns)
+        positions = await run_in_threadpool(lambda: [*Record(start, tuple(turns)).positions()])
         return await self.thinkers.ask(
             spec, lambda policy: insight.curve_view(policy, positions), quick=False
         )

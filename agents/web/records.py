@@ -39,18 +39,6 @@ def load(text: str, named: NamedRulesets) -> dict[str, Any]:
     }
 
 
-def positions_of(start: Position, turns: list[str]) -> list[Position]:
-    """The positions of a battle, the first and the last included.
-
-    Raises:
-        IllegalMove: if a turn is not legal.
-    """
-    positions = [start]
-    for turn in turns:
-        positions.append(positions[-1].play(turn))
-    return positions
-
-
 def save(start: Position, turns: list[str], names: dict[str, str]) -> str:
     """The text of a record.
 

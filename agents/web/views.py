@@ -34,7 +34,6 @@ from thud_env.board import (
     SQUARE_NAMES,
     SQUARE_OF_CELL,
 )
-from thud_env.errors import ThudError
 from thud_env.notation.turns import PIECES
 from thud_env.render import picture
 from thud_env.render.scene import scene_of
@@ -228,9 +227,8 @@ def decide(position: Position, actions: list[int]) -> tuple[str | None, Position
         IllegalMove: if one of them is not legal when it is made.
         ThudError: if the turn is over before the last of them.
     """
+    turn = position.turn_of(actions)
     here = position
-    for number, action in enumerate(actions):
-        if number and is_between_turns(here.row):
-            raise ThudError("the turn is over before the last of its decisions")
+    for action in actions:
         here = here.apply(action)
-    return (position.turn_of(actions) if is_between_turns(here.row) else None), here
+    return (turn if is_between_turns(here.row) else None), here
