@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.networks.threats import NUM_THREAT_PLANES, show_threats
+from agents.networks.threats import NUM_THREAT_PLANES, point_of, show_threats
 from thud_env.actions import MOVE_BASE, MOVE_TO
 from thud_env.board import (
     CELL_OF_SQUARE,
@@ -23,7 +23,6 @@ from thud_env.board import (
     NUM_DIRECTIONS,
     NUM_SQUARES,
     SIZE,
-    STRIDE,
 )
 from thud_env.jit.atomic import add
 from thud_env.jit.bits import natural, trailing_zeros
@@ -79,17 +78,12 @@ NUM_PIECES = MAX_DWARFS + MAX_TROLLS
 
 
 @compiled
-def _point(cell):
-    return natural((cell // STRIDE - 1) * SIZE + cell % STRIDE)
-
-
-@compiled
 def _show_moves(row, cell, planes, plane, share):
     """Add ``share`` wherever the piece on ``cell`` may move."""
     first = MOVE_BASE[cell, 0]
     moves = piece_moves(row, cell)
     while moves != 0:
-        add(planes, plane, _point(MOVE_TO[first + trailing_zeros(moves)]), share)
+        add(planes, plane, point_of(MOVE_TO[first + trailing_zeros(moves)]), share)
         moves &= moves - 1
 
 
@@ -101,9 +95,9 @@ def _show_hurls(row, front, planes):
         length = line_length(row, front, step)
         run = empty_run(row, front, direction)
         for distance in range(1, min(length, run) + 1):
-            add(planes, _DWARF_STRIKES, _point(front + distance * step), 0.25)
+            add(planes, _DWARF_STRIKES, point_of(front + distance * step), 0.25)
         if length > run and row[front + (run + 1) * step] == TROLL:
-            point = _point(front + (run + 1) * step)
+            point = point_of(front + (run + 1) * step)
             add(planes, _DWARF_STRIKES, point, 0.25)
             add(planes, _TROLLS_STRUCK, point, 0.25)
 
@@ -115,13 +109,13 @@ def _show_leaps(row, cell, planes):
         step = int(CELL_STEP[direction])
         reach = min(empty_run(row, cell, direction), line_length(row, cell, step))
         for distance in range(1, reach + 1):
-            planes[_TROLL_LEAPS, _point(cell + distance * step)] = 1.0
+            planes[_TROLL_LEAPS, point_of(cell + distance * step)] = 1.0
 
 
 @compiled
 def show_landing(row, cell, planes):
     """Classic: the dwarfs beside a square that trolls can move to, and the unsafe free squares."""
-    point = _point(cell)
+    point = point_of(cell)
     moves = planes[_TROLL_MOVES, point] > 0
     if moves:
         planes[_TROLL_CAPTURES, point] = count_adjacent(row, cell, DWARF) / 8
@@ -130,9 +124,9 @@ def show_landing(row, cell, planes):
     for direction in range(NUM_DIRECTIONS):
         beside = natural(cell + CELL_STEP[direction])
         if row[beside] == DWARF and moves:
-            add(planes, _DWARFS_STRUCK, _point(beside), 0.125)
+            add(planes, _DWARFS_STRUCK, point_of(beside), 0.125)
         if row[beside] == EMPTY:
-            add(planes, _DWARFS_UNSAFE, _point(beside), 0.125)
+            add(planes, _DWARFS_UNSAFE, point_of(beside), 0.125)
 
 
 @compiled
@@ -149,15 +143,15 @@ def show_valley_strikes(row, planes):
             step = int(CELL_STEP[direction])
             near, across = natural(troll + step), natural(troll - step)
             if sandwich and row[near] == EMPTY and row[across] == DWARF:
-                add(planes, _DWARF_STRIKES, _point(near), 0.25)
-                if planes[_DWARF_MOVES, _point(near)] > 0:
-                    add(planes, _TROLLS_STRUCK, _point(troll), 0.25)
+                add(planes, _DWARF_STRIKES, point_of(near), 0.25)
+                if planes[_DWARF_MOVES, point_of(near)] > 0:
+                    add(planes, _TROLLS_STRUCK, point_of(troll), 0.25)
             beyond = natural(near + step) if row[near] != OFF_BOARD else near
             if trample and row[near] == DWARF and row[beyond] == EMPTY:
-                add(planes, _TROLL_CAPTURES, _point(beyond), 0.125)
-                add(planes, _DWARFS_STRUCK, _point(near), 0.125)
+                add(planes, _TROLL_CAPTURES, point_of(beyond), 0.125)
+                add(planes, _DWARFS_STRUCK, point_of(near), 0.125)
             if trample and row[near] == EMPTY and row[beyond] == EMPTY:
-                add(planes, _DWARFS_UNSAFE, _point(near), 0.125)
+                add(planes, _DWARFS_UNSAFE, point_of(near), 0.125)
 
 
 @compiled

@@ -31,7 +31,7 @@ from thud_env.actions import (
 )
 from thud_env.board import CELL_OF_SQUARE, SIZE
 from thud_env.jit.compile import compiled_with_arrays
-from thud_env.views.encoding import NUM_POINTS, POINT_OF_CELL
+from thud_env.views.encoding import NUM_POINTS, PLANE_POINT
 
 _CAPTURE_BIAS = 8 * (SIZE - 1)
 _SQUARELESS_BIAS = _CAPTURE_BIAS + 1
@@ -44,9 +44,9 @@ def _decision_tables() -> np.ndarray:
     """[3, 6470] each action's from-point, to-point and the number of its bias."""
     tables = np.zeros((3, NUM_ACTIONS), dtype=np.int64)
     start, end, bias = tables
-    start[:CAPTURE], end[:CAPTURE] = POINT_OF_CELL[MOVE_FROM], POINT_OF_CELL[MOVE_TO]
+    start[:CAPTURE], end[:CAPTURE] = PLANE_POINT[MOVE_FROM], PLANE_POINT[MOVE_TO]
     bias[:CAPTURE] = MOVE_DIRECTION.astype(np.int64) * (SIZE - 1) + MOVE_DISTANCE - 1
-    start[CAPTURE:CAPTURE_ALL] = end[CAPTURE:CAPTURE_ALL] = POINT_OF_CELL[CELL_OF_SQUARE]
+    start[CAPTURE:CAPTURE_ALL] = end[CAPTURE:CAPTURE_ALL] = PLANE_POINT[CELL_OF_SQUARE]
     bias[CAPTURE:CAPTURE_ALL] = _CAPTURE_BIAS
     bias[CAPTURE_ALL:] = _SQUARELESS_BIAS + np.arange(NUM_SQUARELESS)
     return tables

@@ -35,6 +35,12 @@ _UNANSWERED, _CAPTURABLE, _STRIKABLE, _CORNERED = range(NUM_THREAT_PLANES)
 
 
 @compiled
+def point_of(cell):
+    """The point of a plane that shows a cell of the board."""
+    return natural((cell // STRIDE - 1) * SIZE + cell % STRIDE)
+
+
+@compiled
 def _show(row, newcomer, planes, point):
     """Write what could be captured in a position at one point of the planes."""
     struck = struck_trolls(row, newcomer)
@@ -59,7 +65,7 @@ def show_threats(row, cell, dwarf_moves, troll_moves, planes):
     mine = DWARF if row[TO_MOVE] == DWARFS else TROLL
     moves = dwarf_moves if mine == DWARF else troll_moves
     there = int(row[cell])
-    point = natural((cell // STRIDE - 1) * SIZE + cell % STRIDE)
+    point = point_of(cell)
     if there == STONE or (there != mine and moves[point] == 0):
         return
     put(row, cell, EMPTY if there == mine else mine)

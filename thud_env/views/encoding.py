@@ -162,10 +162,10 @@ CHANGING_PLANES = tuple(
 BYTE_UNIT = 255.0
 """What stands for 1 in uint8 planes."""
 
-POINT_OF_CELL: NDArray[np.int16] = np.zeros(NUM_CELLS, dtype=np.int16)
-POINT_OF_CELL[CELL_OF_SQUARE] = [SIZE * row + col for row, col in SQUARE_POSITIONS]
+PLANE_POINT: NDArray[np.int16] = np.zeros(NUM_CELLS, dtype=np.int16)
+PLANE_POINT[CELL_OF_SQUARE] = [SIZE * row + col for row, col in SQUARE_POSITIONS]
 """[272] the point of the 15 x 15 grid, row * 15 + col, of each cell that is a square."""
-_BOARD_POINTS: NDArray[np.int16] = POINT_OF_CELL[CELL_OF_SQUARE]
+_BOARD_POINTS: NDArray[np.int16] = PLANE_POINT[CELL_OF_SQUARE]
 
 NOTHING_SHOWN: NDArray[np.int16] = np.zeros(ROW_SIZE, dtype=np.int16)
 """[432] the row that ``clear_planes`` shows: an empty board and all clocks at 0."""
@@ -218,7 +218,7 @@ def _update_points(row, shown, planes, unit):
         changed = differing(row, shown, start)
         while changed != 0:
             cell = start + trailing_zeros(changed)
-            point = natural(POINT_OF_CELL[cell])
+            point = natural(PLANE_POINT[cell])
             if shown[cell] != EMPTY:
                 planes[natural(_PLANE_OF_PIECE[shown[cell]]), point] = 0
             if row[cell] != EMPTY:
@@ -228,9 +228,9 @@ def _update_points(row, shown, planes, unit):
         now, before = row[natural(_OF[plane])], shown[natural(_OF[plane])]
         if now != before:
             if before != 0:
-                planes[plane, POINT_OF_CELL[before]] = 0
+                planes[plane, PLANE_POINT[before]] = 0
             if now != 0:
-                planes[plane, POINT_OF_CELL[now]] = unit
+                planes[plane, PLANE_POINT[now]] = unit
 
 
 @compiled
