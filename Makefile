@@ -47,6 +47,7 @@ VENV := .venv
 LIBRARIES := .venv-integrations
 RLLIB := .venv-rllib
 BARE := build/venv-bare
+SEARCHES := build/venv-agents
 CUDA := .venv-cuda
 # Modules are compiled as they are first imported, rather than all of torch's as it is installed:
 # a minute and more of every set-up. Where Python keeps no bytecode, pip has to.
@@ -135,8 +136,9 @@ cluster: $(RLLIB)/.done ## train RLlib, and test what runs on Ray
 		tests/test_actors.py tests/test_vector.py tests/test_copies.py # with an older Gymnasium
 	$(RLLIB)/bin/python -m training.integrations.rllib_ppo --steps $(STEPS)
 
-bare: $(BARE)/.done ## play every environment with nothing but the core dependencies installed
+bare: $(BARE)/.done $(SEARCHES)/.done ## play every environment and every search with nothing else installed
 	cd $(BARE) && bin/python -I ../../tests/bare_play.py
+	cd $(SEARCHES) && bin/python -I ../../tests/bare_agents.py
 
 lanes: ## test thud_env on Python 3.11 to 3.14, and with the lowest versions that it allows
 	@rm -f build/lane-*/signature
@@ -281,6 +283,13 @@ $(BARE)/.done: $(VENV)/.base pyproject.toml $(shell find thud_env -name '*.py')
 	$(PY) -m hatchling build -t wheel -d $(BARE)/wheel
 	$(BARE)/bin/python -m pip --disable-pip-version-check install \
 		--constraint constraints.txt $(BARE)/wheel/*.whl
+	@touch $@
+
+$(SEARCHES)/.done: constraints.txt pyproject.toml
+	$(call make_venv,$(SEARCHES))
+	$(SEARCHES)/bin/python -m pip --disable-pip-version-check install --constraint $< hatchling editables
+	$(SEARCHES)/bin/python -m pip --disable-pip-version-check install --constraint $< \
+		--no-build-isolation --editable ".[agents]"
 	@touch $@
 
 # PyPI's torch for Linux brings gigabytes of CUDA packages along. Without a GPU, torch is

@@ -12,6 +12,7 @@ import inspect
 import random
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Never
 
 from agents.agent import Agent
@@ -94,7 +95,12 @@ def _class_named(spec: str, name: str, words: list[str]) -> type[Agent]:
     try:
         return agent_class(where)
     except ThudError as error:
-        raise ThudError(f"agent {shown(spec)}: {error}") from error.__cause__
+        cause, reason = error.__cause__, str(error)
+        if name != OWN and isinstance(cause, ModuleNotFoundError):
+            extra = "train" if name.startswith("policy") else "agents"
+            install = f'pip install --editable ".[{extra}]"'
+            reason = f"{cause.name} is missing: {install} in the checkout would be right"
+        raise ThudError(f"agent {shown(spec)}: {reason}") from cause
 
 
 def _hint(spec: str, name: str, words: list[str]) -> str:
@@ -215,12 +221,24 @@ def agent_class(where: str) -> type[Agent]:
     module = module_named(module_name)
     found = getattr(module, name, None)
     if not isinstance(found, type):
-        raise ThudError(f"module {module_name!r} has no class {name!r}: {module!r}")
+        raise ThudError(f"module {module_name!r} has no class {name!r}{_players_in(module, name)}")
     if not issubclass(found, Agent):
         raise ThudError(f"{where} cannot play: class {name}(agents.Agent) would be right")
     if found.act_rows is Agent.act_rows:
         raise ThudError(f"{where} cannot play: it has no method act_rows(self, rows)")
     return found
+
+
+def _players_in(module: ModuleType, name: str) -> str:
+    """What would be right in place of a class that a module does not have."""
+    players = [
+        known
+        for known, kind in vars(module).items()
+        if isinstance(kind, type) and issubclass(kind, Agent) and kind.__module__ == module.__name__
+    ]
+    if not players:
+        return ", nor any other agent"
+    return f": {nearest(name, players)}it has {', '.join(players)}"
 
 
 def own_source(spec: str) -> Path | None:

@@ -301,8 +301,9 @@ def test_a_users_class_need_not_take_a_seed_to_be_made() -> None:
         (":own_player.py:Own", "there is no module 'own_player.py'"),
         (":no_such:Own", "there is no module 'no_such': not in"),
         (":own_player.part:Own", "there is no module 'own_player.part'"),
-        (":own_player:Other", "module 'own_player' has no class 'Other'"),
-        (":sys:Other", "module 'sys' has no class 'Other': <module 'sys' (built-in)>"),
+        (":own_player:Other", "has no class 'Other': it has Own, NoAct, Plain, Bare, Picky"),
+        (":own_player:Ow", "has no class 'Ow': did you mean 'Own'? it has Own, "),
+        (":sys:Other", "module 'sys' has no class 'Other', nor any other agent"),
         (":own_player:number", "module 'own_player' has no class 'number'"),
         (":own_player:NoAgent", "class NoAgent(agents.Agent) would be right"),
         (":own_player:NoAct", "own_player:NoAct cannot play: it has no method act_rows"),
@@ -326,6 +327,31 @@ def test_the_error_for_a_class_that_cannot_play_says_why(path: str, said: str) -
         agents.make(f"python{path}")
     assert said in str(error.value)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("spec", "module", "missing", "extra"),
+    [
+        ("policy:runs/smoke", "agents.policy", "torch", "train"),
+        ("policy+mcts:runs/smoke", "agents.policy_mcts", "torch", "train"),
+        ("alphabeta", "agents.alphabeta", "yaml", "agents"),
+    ],
+)
+def test_a_player_whose_library_is_missing_says_how_to_install_it(
+    spec: str, module: str, missing: str, extra: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    absent = ModuleNotFoundError(f"No module named {missing!r}", name=missing)
+
+    def import_module(name: str) -> None:
+        assert name == module
+        raise absent
+
+    monkeypatch.setattr("importlib.import_module", import_module)
+    install = f'pip install --editable ".[{extra}]" in the checkout would be right'
+    with pytest.raises(ThudError) as error:
+        agents.make(spec)
+    assert str(error.value) == f"agent {spec!r}: {missing} is missing: {install}"
+
 
 
 @pytest.mark.usefixtures("own_module")

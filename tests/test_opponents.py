@@ -291,7 +291,7 @@ def test_without_the_checkout_its_agents_are_said_to_come_with_it(monkeypatch):
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setattr(sys, "meta_path", [NoAgents(), *sys.meta_path])
     with pytest.raises(
-        ValueError, match=r"no module 'agents': .*: pip install --editable CHECKOUT"
+        ValueError, match=r"no module 'agents': .*: pip install --editable .CHECKOUT\[agents\]."
     ):
         make_opponent("agents:greedy")
 

@@ -67,6 +67,7 @@ def test_wheel_names_its_version_license_and_extras(wheel: zipfile.ZipFile) -> N
     assert metadata["Version"] == thud_env.__version__
     extras = set(metadata.get_all("Provides-Extra", []))
     assert extras == {
+        "agents",
         "train",
         "cluster",
         "export",

@@ -174,7 +174,7 @@ def module_named(name: str) -> ModuleType:
         if missing and f"{name}.".startswith(f"{missing}."):  # itself, or a package that it is in
             reason = f"not in {Path.cwd()}, nor anywhere else where Python looks"
             if missing in ("agents", "training"):
-                reason += "; it comes with the checkout: pip install --editable CHECKOUT"
+                reason += '; it comes with the checkout: pip install --editable "CHECKOUT[agents]"'
             raise ThudError(f"there is no module {missing!r}: {reason}") from None
         reason = f"{type(error).__name__}: {error}"
         raise ThudError(f"module {name!r} cannot be imported: {reason}") from error
