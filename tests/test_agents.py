@@ -353,7 +353,6 @@ def test_a_player_whose_library_is_missing_says_how_to_install_it(
     assert str(error.value) == f"agent {spec!r}: {missing} is missing: {install}"
 
 
-
 @pytest.mark.usefixtures("own_module")
 def test_a_bug_of_ones_own_class_is_shown_as_it_is() -> None:
     with pytest.raises(KeyError, match="1"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from itertools import groupby
 from typing import Any
 
@@ -388,6 +389,15 @@ def test_the_total_of_one_game_pair_may_be_twice_the_largest_margin() -> None:
     figures = PairFigures.of(GamePairs(battles_ending(30), battles_ending(-28)))
     assert figures.total == (58, -64, 64)
     assert figures.margins == {"dwarfs": (30, -32, 32), "trolls": (28, -32, 32)}
+
+
+def test_intervals_stay_within_what_few_pieces_can_win() -> None:
+    few = CLASSIC.replace(name="few", trolls="G7 H7").spec
+    first, second = (dataclasses.replace(battles_ending(margin), rules=few) for margin in (-3, 20))
+    assert BattleFigures.of(first).margin == (-3, -8, 32)
+    figures = PairFigures.of(GamePairs(first, second))
+    assert figures.total == (-23, -40, 40)
+    assert figures.margins == {"dwarfs": (-3, -8, 32), "trolls": (-20, -32, 8)}
 
 
 def test_battles_with_the_same_decisions_from_other_starts_are_distinct() -> None:

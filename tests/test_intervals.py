@@ -53,6 +53,11 @@ def test_the_interval_of_a_mean_stays_within_the_possible_range() -> None:
     assert mean_interval(np.array([7]), 32) == (7, -32, 32)
     assert mean_interval(np.array([32, 32, 31]), 32).high == 32
     assert mean_interval(np.array([-1, -1, 0]), 1).low == -1
+    assert mean_interval(np.array([7]), 32, -8) == (7, -8, 32)
+    assert mean_interval(np.array([-8, -8, -7]), 32, -8).low == -8
+    share = wilson(50, 50).low
+    expected = (-8, -8, 32 - 40 * share)
+    assert mean_interval(np.full(50, -8), 32, -8) == pytest.approx(expected)
 
 
 def test_an_interval_of_equal_values_holds_them_whatever_is_rounded() -> None:

@@ -116,7 +116,7 @@ def test_a_policy_expects_points_where_few_are_to_be_won(tmp_path: Path) -> None
     torch.nn.init.constant_(network.value[-1].bias, 3 / 32)
     torch.nn.init.zeros_(network.value[-1].weight)
     save_policy(tmp_path / "few", network, role="dwarfs", rules=few.spec, decisions=0)
-    assert (few.largest_margin, position.margin) == (8, -5)
+    assert (few.margins, few.largest_margin, position.margin) == ((-8, 3), 8, -5)
     agent = agents.make(f"policy:{tmp_path / 'few'}")
     assert agent.judge(position).margin == pytest.approx(-5 + 3)
     assert agent.expected_margins(position.row[np.newaxis]) == pytest.approx([-5 + 3])

@@ -216,10 +216,18 @@ class Ruleset:
 
     @property
     def largest_margin(self) -> int:
-        """The margin of a battle won with nothing lost: in points, or the bare result."""
+        """The margin of a battle won with nothing lost: in points, or the bare result; the larger
+        of that of either side.
+        """
+        least, most = self.margins
+        return max(-least, most)
+
+    @property
+    def margins(self) -> tuple[int, int]:
+        """The least and the largest margin that a battle from the setup can end with."""
         if self.reward == "outcome":
-            return 1
-        return max(len(self.dwarfs), TROLL_VALUE * len(self.trolls))
+            return -1, 1
+        return -TROLL_VALUE * len(self.trolls), len(self.dwarfs)
 
     @property
     def stone_moves(self) -> bool:

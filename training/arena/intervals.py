@@ -63,28 +63,34 @@ def wilson(successes: float, trials: int) -> Interval:
     return clamped(share, centre - half, centre + half, 0, 1)
 
 
-def equal_values_interval(value: float, count: int, largest: float) -> Interval:
-    """The interval of the mean of values in ``-largest .. largest`` of which ``count`` were drawn
-    and all were ``value``. Their spread is 0, and yet other values may be rare: none among n does
+def equal_values_interval(
+    value: float, count: int, largest: float, least: float | None = None
+) -> Interval:
+    """The interval of the mean of values in ``least .. largest``, by itself ``-largest ..
+    largest``, of which ``count`` were drawn and all were ``value``. Their spread is 0, and yet other values may be rare: none among n does
     not show that there are none (Hanley & Lippman-Hand, "If nothing goes wrong, is everything all
     right?", 1983). ``wilson`` bounds their share, and all of them may be at one end of the range.
     So the interval of n battles won is that of the share won, on the scale from -1 to 1. A single
     value bounds nothing: its interval is the whole range.
     """
+    least = -largest if least is None else least
     alike = wilson(count, count).low if count > 1 else 0.0
-    low, high = (alike * value + (1 - alike) * end for end in (-largest, largest))
-    return clamped(value, low, high, -largest, largest)
+    low, high = (alike * value + (1 - alike) * end for end in (least, largest))
+    return clamped(value, low, high, least, largest)
 
 
-def mean_interval(values: NDArray[np.integer | np.floating], largest: float) -> Interval:
-    """The mean of values in ``-largest .. largest``, with its interval by the normal
-    approximation, or by ``equal_values_interval``.
+def mean_interval(
+    values: NDArray[np.integer | np.floating], largest: float, least: float | None = None
+) -> Interval:
+    """The mean of values in ``least .. largest``, by itself ``-largest .. largest``, with its
+    interval by the normal approximation, or by ``equal_values_interval``.
     """
+    least = -largest if least is None else least
     mean = float(values.mean())
     if np.ptp(values) == 0:
-        return equal_values_interval(mean, len(values), largest)
+        return equal_values_interval(mean, len(values), largest, least)
     half = Z95 * float(values.std(ddof=1)) / math.sqrt(len(values))
-    return clamped(mean, mean - half, mean + half, -largest, largest)
+    return clamped(mean, mean - half, mean + half, least, largest)
 
 
 def half_width(count: int) -> float:

@@ -86,6 +86,7 @@ class BattleFigures:
         """
         _check_kind(battles, Battles, "play_battles")
         ruleset, margins = get_ruleset(battles.rules), battles.margins
+        least, most = ruleset.margins
         names = strike_names(ruleset)
         won = {"dwarfs": margins > 0, "trolls": margins < 0}
         captured = {"dwarfs": battles.trolls_lost, "trolls": battles.dwarfs_lost}
@@ -93,7 +94,7 @@ class BattleFigures:
         return cls(
             games=len(margins),
             draws=int((margins == 0).sum()),
-            margin=mean_interval(margins, ruleset.largest_margin),
+            margin=mean_interval(margins, most, least),
             turns=float(battles.turns.mean()),
             sides={
                 side: SideFigures(
@@ -145,14 +146,14 @@ class PairFigures:
         """
         _check_kind(pairs, GamePairs, "play_pairs")
         totals = pairs.totals
-        largest = get_ruleset(pairs.first.rules).largest_margin
+        least, most = get_ruleset(pairs.first.rules).margins
         return cls(
             games=len(totals),
             draws=int((totals == 0).sum()),
-            total=mean_interval(totals, 2 * largest),
+            total=mean_interval(totals, most - least),
             margins={
-                "dwarfs": mean_interval(pairs.first.margins, largest),
-                "trolls": mean_interval(-pairs.second.margins, largest),
+                "dwarfs": mean_interval(pairs.first.margins, most, least),
+                "trolls": mean_interval(-pairs.second.margins, -least, -most),
             },
             first=Won.of(totals > 0),
             second=Won.of(totals < 0),

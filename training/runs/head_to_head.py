@@ -96,7 +96,7 @@ def caption(ruleset: Ruleset) -> str:
         return "result: 1 if the dwarfs won, 0 for a draw, -1 if the trolls won"
     return (
         f"margin: dwarfs left less {TROLL_VALUE} for each troll left, "
-        f"-{TROLL_VALUE * len(ruleset.trolls)} to +{len(ruleset.dwarfs)}; the dwarfs want it high"
+        f"{ruleset.margins[0]} to +{ruleset.margins[1]}; the dwarfs want it high"
     )
 
 
