@@ -22,16 +22,19 @@ import json
 import sys
 
 from agents.analysis import ADVISER, RankedTurn, best_turns
+from agents.asking import rules_learnt
+from agents.registry import make
 from agents.threads import use_one_thread
 from agents.words import standing
 from thud_env import Position
 from thud_env.command import Command, bounded
+from thud_env.rulesets import get_ruleset
 
 
 def main(words: list[str] | None = None) -> int:
     """The command line; returns the exit code."""
     command = Command("agents.analyse", __doc__)
-    command.add_rules()
+    command.add_rules("as the agent learnt, or classic")
     command.add_argument("--position", metavar="TEXT", help="position text (the ruleset's start)")
     command.add_argument("--agreement", action="store_true", help="the battle may end by agreement")
     command.add_argument(
@@ -49,7 +52,8 @@ def main(words: list[str] | None = None) -> int:
 
 def _analyse(arguments: argparse.Namespace) -> None:
     use_one_thread()
-    rules, text, agreement = arguments.rules, arguments.position, arguments.agreement
+    rules = get_ruleset(arguments.rules or rules_learnt([make(arguments.agent)]))
+    text, agreement = arguments.position, arguments.agreement
     position = Position.start(rules, agreement=agreement)
     if text is not None:
         position = Position.from_text(text, rules, agreement=agreement)

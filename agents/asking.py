@@ -88,6 +88,12 @@ def check_seat(player: BatchPolicy, rules: Ruleset, side: Side) -> None:
         raise ThudError(str(error)) from error
 
 
+def rules_learnt(players: Iterable[Agent]) -> str:
+    """The ruleset that all players were trained for that know one alone, or else ``classic``."""
+    learnt = {player.trained_for for player in players} - {None}
+    return (learnt.pop() if len(learnt) == 1 else None) or "classic"
+
+
 def as_resumed(players: Iterable[Agent]) -> None:
     """Let players forget what their states leave out, such as what a search has found about
     positions. Before each update, it makes a run that goes on and a resumed one alike.

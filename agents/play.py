@@ -15,20 +15,21 @@ import contextlib
 import os
 import random
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from time import monotonic
 
-from agents.asking import check_seat
+from agents.agent import Agent
+from agents.asking import check_seat, rules_learnt
 from agents.registry import make
 from agents.terminal.session import Table
 from agents.threads import use_one_thread
 from thud_env import Position, write_record
 from thud_env.command import BATTLE_LIMITS, Command, bounded
 from thud_env.errors import ThudError
-from thud_env.outcome import SIDES
+from thud_env.outcome import SIDES, Side
 from thud_env.record.files import Record
-from thud_env.rulesets import get_ruleset
+from thud_env.rulesets import CLASSIC, Ruleset, get_ruleset
 
 HUMAN, OPPONENT = "human", "greedy"
 KEEP_EVERY = 1.0
@@ -96,18 +97,30 @@ def serve_page(arguments: argparse.Namespace) -> None:
             f'--web needs {error.name}: pip install ".[web]" in the checkout would be right'
         ) from None
     names = seats(arguments.dwarfs, arguments.trolls)
-    for side in SIDES:
-        if names[side] != HUMAN:
-            check_seat(make(names[side]), get_ruleset(arguments.rules), side)
+    players = {side: None if names[side] == HUMAN else make(names[side]) for side in SIDES}
+    rules = _checked_rules(arguments.rules, players)
     seated = {side: name for side, name in names.items() if name != HUMAN}
     asked = {}
     chosen = (arguments.dwarfs, arguments.trolls, arguments.position, arguments.agreement)
-    if any(chosen) or arguments.rules != "classic":
+    if any(chosen) or rules != CLASSIC:
         agreement = "yes" if arguments.agreement else "no"
         position = arguments.position or ""
-        asked = {"rules": arguments.rules, "position": position, "agreement": agreement, **seated}
+        asked = {"rules": rules.spec, "position": position, "agreement": agreement, **seated}
     host = arguments.host or "127.0.0.1"
     serve(host, arguments.port or 0, extra=seated.values(), asked=asked)
+
+
+def _checked_rules(asked: str | None, players: Mapping[Side, Agent | None]) -> Ruleset:
+    """The ruleset to play: that asked for, or else the one that the players learnt.
+
+    Raises:
+        ThudError: if a player does not play it.
+    """
+    seated = {side: player for side, player in players.items() if player is not None}
+    rules = get_ruleset(asked or rules_learnt(seated.values()))
+    for side, player in seated.items():
+        check_seat(player, rules, side)
+    return rules
 
 
 def main(words: list[str] | None = None, ask: Callable[[str], str] = input) -> int:
@@ -115,7 +128,7 @@ def main(words: list[str] | None = None, ask: Callable[[str], str] = input) -> i
     command = Command("agents.play", __doc__)
     for side in SIDES:
         command.add_argument(f"--{side}", metavar="SPEC", help=f"an agent, or {HUMAN}: you")
-    command.add_rules()
+    command.add_rules("as the policies learnt, or classic")
     command.add_argument(
         "--seed", type=bounded(int, 0), metavar="N", help="repeats the agents' choices (drawn anew)"
     )
@@ -145,16 +158,14 @@ def _play(arguments: argparse.Namespace, ask: Callable[[str], str]) -> None:
     names = seats(arguments.dwarfs, arguments.trolls)
     seed = random.randrange(2**16) if arguments.seed is None else arguments.seed
     limits = {name: getattr(arguments, name) for name in ("agreement", *BATTLE_LIMITS)}
-    start = Position.start(arguments.rules, **limits)
-    if arguments.position is not None:
-        start = Position.from_text(arguments.position, arguments.rules, **limits)
     players = {
         side: None if names[side] == HUMAN else make(names[side], 2 * seed + number)
         for number, side in enumerate(SIDES)
     }
-    for side, player in players.items():
-        if player is not None:
-            check_seat(player, start.rules, side)
+    rules = _checked_rules(arguments.rules, players)
+    start = Position.start(rules, **limits)
+    if arguments.position is not None:
+        start = Position.from_text(arguments.position, rules, **limits)
     on_terminal = sys.stdout.isatty()
     tags = {side.title(): name for side, name in names.items()}
 

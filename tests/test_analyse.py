@@ -252,6 +252,11 @@ def test_the_command_begins_at_the_start(capsys: pytest.CaptureFixture[str]) -> 
     assert line.split()[0] in start.turns()
 
 
+def test_the_ruleset_is_that_of_the_policy_that_judges(capsys: pytest.CaptureFixture[str]) -> None:
+    out = printed(capsys, "--agent", "policy:pretrained/koom-valley-football", "--best", "1")
+    assert out.startswith("Turn 1, the dwarfs to move: 16 dwarfs, 8 trolls.\n")
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

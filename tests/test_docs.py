@@ -166,6 +166,34 @@ def test_the_agent_of_your_own_plays_where_the_page_says(tmp_path: Path) -> None
         assert "python:glancing:Glancing" in done.stdout
 
 
+def test_the_network_of_your_own_learns_and_plays(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "training.md").read_text(encoding="utf-8")
+    text = page.partition("<!-- file: mlp.py -->\n```py\n")[2].partition("```")[0]
+    (tmp_path / "mlp.py").write_text(text, encoding="utf-8")
+    train, evaluate = re.findall(r"\.venv/bin/python mlp\.py (.*)", page)
+    small = ["total_decisions=256", "num_games=8", "rollout_decisions=16", "network.channels=8"]
+    off = ["anchor_games=0", "evaluation_games=0"]
+    config = train.replace("configs/", f"{ROOT}/configs/")
+    for words in (
+        [*config.split(), *small, *off],
+        [*evaluate.split(), "--games", "2", "--max-turns", "9"],
+        [*evaluate.replace("policy:", "policy+mcts:").split(), "--games", "1", "--max-turns", "3"],
+    ):
+        done = subprocess.run(
+            [sys.executable, "mlp.py", *words],
+            cwd=tmp_path,
+            env=os.environ | {"PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+    manifest = json.loads(
+        (tmp_path / "runs/mlp/checkpoints/latest/trolls/manifest.json").read_text()
+    )
+    assert manifest["network"]["kind"] == "mlp"
+
+
 def test_the_agent_of_your_own_goes_on_from_its_state(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "agents.md").read_text(encoding="utf-8")
     text = page.partition("<!-- file: glancing.py -->\n```python\n")[2].partition("```")[0]

@@ -22,6 +22,7 @@ from thud_env import RULESETS, IllegalMove, Position, read_record
 
 ROOT = Path(__file__).parents[1]
 START = Position.start("classic")
+VALLEY = "policy:pretrained/koom-valley"
 TROLL_AMONG_DWARFS = "5/7/9/11/4ddd6/15/6T8/6TR7/15/15/13/11/9/7/5 t - 0 0"
 MID_TURN = "5/7/9/11/4ddd6/6T8/15/6TR7/15/15/13/11/9/7/5 t G6:any 0 0"
 TRAMPLE = "5/7/9/5d5/5d7/15/6T8/7R7/15/15/13/11/9/7/5 t - 0 0"
@@ -495,7 +496,7 @@ def record_words(request, tmp_path: Path) -> Iterator[list[str]]:
         (["--trolls", "grredy"], "unknown agent 'grredy': did you mean 'greedy'?"),
         (["--dwarfs", "alphabeta:depth=two"], "depth=two must be a whole number"),
         (["--trolls", "policy:nowhere"], "nowhere"),
-        (["--trolls", "policy:pretrained/koom-valley"], "trained for koom-valley, not classic"),
+        (["--rules", "classic", "--trolls", VALLEY], "trained for koom-valley, not classic"),
         (["--rules", "clasic"], "unknown ruleset 'clasic': did you mean 'classic'?"),
         (["--position", "dd1dd d - 0 0"], "board 'dd1dd' has 1 rows"),
         (["--seed", "-1"], "--seed: '-1': a whole number, 0 or more, would be right"),
@@ -521,6 +522,22 @@ def test_the_page_refuses_a_policy_of_another_game(capsys) -> None:
     words = ["--web", "--rules", "koom-valley", "--trolls", "policy:pretrained/classic"]
     assert main(words, answers()) == 2
     assert "trained for classic, not koom-valley" in capsys.readouterr().err
+
+
+def test_the_ruleset_is_that_of_the_policies_or_classic(capsys, monkeypatch) -> None:
+    assert main(["--dwarfs", VALLEY, "--trolls", "greedy", "--max-turns", "2"], answers()) == 0
+    turns = capsys.readouterr().out.splitlines()[:2]
+    position = Position.start("koom-valley")
+    for number, line in enumerate(turns, 1):
+        turn = line.removeprefix(f"{number}. {position.to_move} ")
+        position = position.play(turn)
+    served: list[dict[str, str]] = []
+    monkeypatch.setattr("agents.web.serve.serve", lambda *_, asked, **__: served.append(asked))
+    assert main(["--web", "--trolls", VALLEY], answers()) == 0
+    assert served[0]["rules"] == "koom-valley"
+    words = ["--dwarfs", VALLEY, "--trolls", "policy:pretrained/classic"]
+    assert main(words, answers()) == 2
+    assert "was trained for koom-valley, not classic" in capsys.readouterr().err
 
 
 def test_a_host_that_is_elsewhere_is_one_line_that_names_it(capsys) -> None:

@@ -45,7 +45,8 @@ def test_a_run_does_not_go_on_with_another_configuration(unbroken: Path) -> None
         quietly(unbroken.parent, other, resume=True)
     assert str(error.value) == (
         f"{unbroken} cannot go on otherwise than it began: "
-        "seed was 1, not 2, ppo.clip_coef was 0.2, not 0.3"
+        "seed was 1, not 2, ppo.clip_coef was 0.2, not 0.3; a new run with its weights would be "
+        f"right: {unbroken}/config.yaml name=NEW start_from={unbroken} KEY=VALUE"
     )
     played = r"tiny: total_decisions: 1,536 have been played: 1,281 or more would be right$"
     with pytest.raises(RunError, match=played):

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import agents
+from agents.asking import rules_learnt
 from agents.threads import use_one_thread
 from thud_env import Record
 from thud_env.command import Command, bounded
@@ -83,7 +84,7 @@ def main(words: list[str] | None = None) -> int:
         metavar="FILE",
         help="begin from starts of your own instead, one after the other: a position text a line",
     )
-    command.add_rules("that of the policies named, if they agree, or else classic")
+    command.add_rules("as the policies learnt, or classic")
     add("--seed", type=bounded(int, 0), default=0, metavar="N", help="seeds both agents (0)")
     command.add_limits()
     add(
@@ -145,7 +146,7 @@ class _Request(NamedTuple):
         players = [
             (agents.make(one, 2 * seed), agents.make(other, 2 * seed + 1)) for other in others
         ]
-        rules = arguments.rules or _rules_of([players[0][0], *(other for _, other in players)])
+        rules = arguments.rules or rules_learnt([players[0][0], *(other for _, other in players)])
         given = {name: getattr(arguments, name) for name in LIMITS}
         limits = limits_of(new_row(get_ruleset(rules), **given))
         own = arguments.starts
@@ -239,12 +240,6 @@ def _print_figures(
         (battles,) = results
         assert isinstance(battles, BattleFigures)
         print_battles(one, others[0], rules, battles)
-
-
-def _rules_of(players: list[agents.Agent]) -> str:
-    """The ruleset that all policies among the players were trained for, or else ``classic``."""
-    learnt = {player.trained_for for player in players} - {None}
-    return (learnt.pop() if len(learnt) == 1 else None) or "classic"
 
 
 def _played(asked: _Request, number: int, progress: Progress) -> Evaluation:

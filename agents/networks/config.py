@@ -125,7 +125,8 @@ def known_kind(kind: object) -> str:
     """
     if not isinstance(kind, str) or kind not in CONFIG_CLASSES:
         raise ThudError(
-            f"no kind of network is called {kind!r}: there is {', '.join(CONFIG_CLASSES)}"
+            f"no kind of network is called {kind!r}: there is {', '.join(CONFIG_CLASSES)}; one of "
+            "your own is to be added to NETWORKS first (docs/training.md)"
         )
     return kind
 

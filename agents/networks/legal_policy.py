@@ -250,6 +250,22 @@ def log_softmax_by_game(scores: Tensor, game: Tensor, num_games: int) -> Tensor:
     return shifted - total.log().index_select(0, game)
 
 
+def policy_of_scores(scores: Tensor, game: Tensor, num_games: int) -> tuple[Tensor, Tensor]:
+    """The policy of N games from the scores of their legal decisions, on any device.
+
+    Args:
+        scores: [L] float32, of the legal decisions of all games.
+        game: [L] int64, the game of each.
+        num_games: N.
+
+    Returns:
+        log-probabilities [L] float32, and each game's entropy in nats, [N] float32.
+    """
+    log_probs = log_softmax_by_game(scores, game, num_games)
+    terms = -(log_probs.exp() * log_probs)
+    return log_probs, terms.new_zeros(num_games).index_add(0, game, terms)
+
+
 def gathered_policy(
     pairs: Tensor,
     bias: Tensor,
@@ -260,9 +276,7 @@ def gathered_policy(
 ) -> tuple[Tensor, Tensor]:
     """Compute ``legal_policy`` by gathering tensors, on any device."""
     scores = gathered_scores(pairs, bias, words, decisions, game, added)
-    log_probs = log_softmax_by_game(scores, game, len(pairs))
-    terms = -(log_probs.exp() * log_probs)
-    return log_probs, terms.new_zeros(len(pairs)).index_add(0, game, terms)
+    return policy_of_scores(scores, game, len(pairs))
 
 
 def legal_policy(

@@ -67,11 +67,12 @@ def equal_values_interval(
     value: float, count: int, largest: float, least: float | None = None
 ) -> Interval:
     """The interval of the mean of values in ``least .. largest``, by itself ``-largest ..
-    largest``, of which ``count`` were drawn and all were ``value``. Their spread is 0, and yet other values may be rare: none among n does
-    not show that there are none (Hanley & Lippman-Hand, "If nothing goes wrong, is everything all
-    right?", 1983). ``wilson`` bounds their share, and all of them may be at one end of the range.
-    So the interval of n battles won is that of the share won, on the scale from -1 to 1. A single
-    value bounds nothing: its interval is the whole range.
+    largest``, of which ``count`` were drawn and all were ``value``. Their spread is 0, and yet
+    other values may be rare: none among n does not show that there are none (Hanley &
+    Lippman-Hand, "If nothing goes wrong, is everything all right?", 1983). ``wilson`` bounds their
+    share, and all of them may be at one end of the range. So the interval of n battles won is that
+    of the share won, on the scale from -1 to 1. A single value bounds nothing: its interval is the
+    whole range.
     """
     least = -largest if least is None else least
     alike = wilson(count, count).low if count > 1 else 0.0

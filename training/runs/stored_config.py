@@ -7,7 +7,7 @@ from pathlib import Path
 
 from training.commands.changes import changes
 from training.config import Config
-from training.config_file import load_stored
+from training.config_file import STORED, load_stored
 from training.errors import ConfigError, RunError
 from training.process.precision import Precision, device_named
 from training.runs.checkpoints import Checkpoints
@@ -67,5 +67,8 @@ def config_to_go_on(path: Path, config: Config) -> Config:
     # Kinds of networks have other keys; that the kind is another is said then.
     changed = changes(dataclasses.asdict(settled), dataclasses.asdict(config))
     if changed:
-        raise RunError(f"{path} cannot go on otherwise than it began: {', '.join(changed)}")
+        raise RunError(
+            f"{path} cannot go on otherwise than it began: {', '.join(changed)}; a new run with "
+            f"its weights would be right: {path / STORED} name=NEW start_from={path} KEY=VALUE"
+        )
     return settled
