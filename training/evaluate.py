@@ -168,6 +168,7 @@ def _evaluate(arguments: argparse.Namespace) -> None:
     console = CommandConsole(stderr=True)
     with Progress(console, "evaluate", "battles", battles) as progress:
         found = [_played(asked, number, progress) for number in range(len(asked.others))]
+    _print_notes(asked.others, found)
     results = [figures_of(evaluation.played) for evaluation in found]
     if arguments.json:
         told = [
@@ -243,10 +244,8 @@ def _print_figures(
 
 
 def _played(asked: _Request, number: int, progress: Progress) -> Evaluation:
-    """The battles or game pairs with one of those who are met; notes go to the standard error, each
-    after what it is about.
-    """
-    found = evaluate(
+    """The battles or game pairs with one of those who are met."""
+    return evaluate(
         asked.players[number],
         asked.games,
         asked.rules,
@@ -255,10 +254,17 @@ def _played(asked: _Request, number: int, progress: Progress) -> Evaluation:
         watch=progress.advance,
         **asked.limits,
     )
-    about = f"against {asked.others[number]}: " if len(asked.others) > 1 else ""
-    for note in found.notes:
-        print(f"evaluate: {about}{note}", file=sys.stderr)
-    return found
+
+
+def _print_notes(others: list[str], found: list[Evaluation]) -> None:
+    """Print each note once on the standard error, after whom it is about, if it is not all."""
+    about: dict[str, list[str]] = {}
+    for other, evaluation in zip(others, found, strict=True):
+        for note in evaluation.notes:
+            about.setdefault(note, []).append(other)
+    for note, met in about.items():
+        against = f"against {', '.join(met)}: " if len(met) < len(others) else ""
+        print(f"evaluate: {against}{note}", file=sys.stderr)
 
 
 if __name__ == "__main__":
