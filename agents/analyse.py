@@ -79,7 +79,7 @@ def _table(best: list[RankedTurn]) -> str:
     lines = [f"{'turn':{width}}  margin  line"]
     for one in best:
         line = " ".join(one.line) or "the battle ends"
-        lines.append(f"{one.turn:{width}}  {one.margin:+6.2f}  {line}")
+        lines.append(f"{one.turn:{width}}  {one.margin:+z6.2f}  {line}")
     return "\n".join(lines)
 
 

@@ -221,7 +221,9 @@ def agent_class(where: str) -> type[Agent]:
     module = module_named(module_name)
     found = getattr(module, name, None)
     if not isinstance(found, type):
-        raise ThudError(f"module {module_name!r} has no class {name!r}{_players_in(module, name)}")
+        raise ThudError(
+            f"module {module_name!r} has no class {name!r}: {_players_in(module, name)}"
+        )
     if not issubclass(found, Agent):
         raise ThudError(f"{where} cannot play: class {name}(agents.Agent) would be right")
     if found.act_rows is Agent.act_rows:
@@ -234,11 +236,13 @@ def _players_in(module: ModuleType, name: str) -> str:
     players = [
         known
         for known, kind in vars(module).items()
-        if isinstance(kind, type) and issubclass(kind, Agent) and kind.__module__ == module.__name__
+        if isinstance(kind, type)
+        and issubclass(kind, Agent)
+        and kind.act_rows is not Agent.act_rows
+        and kind.__module__.partition(".")[0] != "agents"
     ]
-    if not players:
-        return ", nor any other agent"
-    return f": {nearest(name, players)}it has {', '.join(players)}"
+    has = f"{nearest(name, players)}it has {', '.join(players)}" if players else "it has no agent"
+    return f"{has}, in {getattr(module, '__file__', 'Python itself')}"
 
 
 def own_source(spec: str) -> Path | None:

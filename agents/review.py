@@ -76,7 +76,7 @@ def review(record: Record, spec: str = REVIEWER) -> Iterator[ReviewedTurn]:
 
     Raises:
         ThudError: as ``make`` does; or if the player cannot say what a position is worth, or does
-            not play this game.
+            not play this game, or not both sides.
         OwnAgentError: if a player of the user's own fails.
     """
     player = make_judge(spec)
@@ -136,9 +136,9 @@ def _review(arguments: argparse.Namespace) -> None:
 
 def _line(one: ReviewedTurn, width: int) -> str:
     """A turn, its margin and, where another was better, its cost and that turn."""
-    line = f"{one.number:4} {one.side} {one.turn:{width}} {one.margin:+7.2f}"
+    line = f"{one.number:4} {one.side} {one.turn:{width}} {one.margin:+z7.2f}"
     if one.cost >= _LEAST_SHOWN:
-        line += f"  cost {one.cost:.2f}: {one.best} {one.best_margin:+.2f}"
+        line += f"  cost {one.cost:.2f}: {one.best} {one.best_margin:+z.2f}"
     return line
 
 

@@ -9,6 +9,7 @@ import importlib.util
 import subprocess
 import sys
 import tempfile
+from pathlib import Path
 
 import gymnasium
 
@@ -23,12 +24,13 @@ QUICK = {
     "mcts": "mcts:sims=10",
 }
 POLICIES = {"policy": "policy:champion", "policy+mcts": "policy+mcts:champion"}
+RECORD = Path(__file__).resolve().parent / "data" / "records" / "agreed.thud"
 COMMANDS = (
     "agents.play --dwarfs greedy --trolls alphabeta:depth=1 --max-turns 4 --seed 1",
     "agents.analyse --agent alphabeta:depth=1 --rules koom-valley-football --best 1",
     "training.evaluate --match alphabeta:depth=1 greedy --games 1 --max-turns 4",
-    "training.ladder --help",
-    "training.balance --help",
+    "training.ladder random greedy --games 2 --out ladder",
+    f"agents.review {RECORD} --agent alphabeta:depth=1",
 )
 
 

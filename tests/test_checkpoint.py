@@ -184,6 +184,10 @@ def test_what_a_killed_save_left_does_not_stop_the_next(tmp_path: Path, monkeypa
 def test_nothing_at_all_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match="none is not a policy: there is no such folder"):
         load_policy(tmp_path / "none")
+    with pytest.raises(
+        CheckpointError, match="there is no such folder: a folder, not a spec, would"
+    ):
+        load_policy("policy:pretrained/classic/dwarfs")
     with pytest.raises(CheckpointError, match=r"is not a policy: it has no manifest\.json"):
         load_policy(tmp_path)
 

@@ -166,6 +166,7 @@ def test_the_agent_of_your_own_plays_where_the_page_says(tmp_path: Path) -> None
         assert "python:glancing:Glancing" in done.stdout
 
 
+@pytest.mark.slow
 def test_the_network_of_your_own_learns_and_plays(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "training.md").read_text(encoding="utf-8")
     text = page.partition("<!-- file: mlp.py -->\n```py\n")[2].partition("```")[0]

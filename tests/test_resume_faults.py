@@ -45,14 +45,14 @@ def test_a_run_does_not_go_on_with_another_configuration(unbroken: Path) -> None
         quietly(unbroken.parent, other, resume=True)
     assert str(error.value) == (
         f"{unbroken} cannot go on otherwise than it began: "
-        "seed was 1, not 2, ppo.clip_coef was 0.2, not 0.3; a new run with its weights would be "
-        f"right: {unbroken}/config.yaml name=NEW start_from={unbroken} KEY=VALUE"
+        "seed was 1, not 2, ppo.clip_coef was 0.2, not 0.3; a new run with its weights: "
+        f"{unbroken}/config.yaml name=NEW start_from={unbroken} KEY=VALUE"
     )
     played = r"tiny: total_decisions: 1,536 have been played: 1,281 or more would be right$"
     with pytest.raises(RunError, match=played):
         quietly(unbroken.parent, dataclasses.replace(TINY, total_decisions=256), resume=True)
     symmetric = SymmetricConfig(channels=8, blocks=1, key_size=8)
-    with pytest.raises(RunError, match=r"network\.kind was 'residual', not 'symmetric', network"):
+    with pytest.raises(RunError, match=r"network\.kind was 'residual', .* not True$"):
         # While the first error is still held, as a notebook does.
         quietly(unbroken.parent, dataclasses.replace(TINY, network=symmetric), resume=True)
     assert (unbroken / "metrics.jsonl").read_bytes() == before

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from test_analyse import EXACT, exact_margin
-from test_negamax import small_positions
+from test_negamax import minimax, small_positions
 
 from agents.analysis import best_turns
 from agents.asking import OwnAgentError
@@ -40,6 +40,8 @@ def test_a_turn_cost_what_the_best_is_better_by_minimax(rules: str) -> None:
         assert (one.side, one.turn) == (position.to_move, turn)
         assert one.margin == pytest.approx(exact_margin(position.play(turn)), abs=1e-9)
         assert one.best_margin == pytest.approx(exact_margin(position.play(one.best)), abs=1e-9)
+        # The player looks a turn ahead, and chooses by what that is worth at once.
+        assert -minimax(position.play(one.best).row, 0) == minimax(position.row, 1)
         sign = 1 if one.side == "dwarfs" else -1
         assert one.cost == max(0, sign * (one.best_margin - one.margin))
     assert any(one.cost for one in reviewed)
@@ -110,9 +112,9 @@ def test_the_command_prints_a_line_for_each_turn(
     *lines, dwarfs, trolls = printed(capsys, str(path), "--agent", QUICK).splitlines()
     reviewed = list(review(record, QUICK))
     for line, one in zip(lines, reviewed, strict=True):
-        words = [str(one.number), one.side, one.turn, f"{one.margin:+.2f}"]
+        words = [str(one.number), one.side, one.turn, f"{one.margin:+z.2f}"]
         if one.cost >= 0.005:
-            words += ["cost", f"{one.cost:.2f}:", one.best, f"{one.best_margin:+.2f}"]
+            words += ["cost", f"{one.cost:.2f}:", one.best, f"{one.best_margin:+z.2f}"]
         assert line.split() == words
     for side, line in (("dwarfs", dwarfs), ("trolls", trolls)):
         costs = {one.number: one.cost for one in reviewed if one.side == side}

@@ -234,7 +234,8 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
     path = folder / MANIFEST
     check_no_file(folder)
     if not folder.is_dir():
-        hint = ": a folder, not a spec, would be right" if str(folder).startswith("policy:") else ""
+        spec = str(folder).startswith(("policy:", "policy+mcts:"))
+        hint = ": a folder, not a spec, would be right" if spec else ""
         raise CheckpointError(f"{folder} is not a policy: there is no such folder{hint}")
     roles = [str(folder / role) for role in SIDES if (folder / role / MANIFEST).is_file()]
     if roles:

@@ -67,8 +67,8 @@ def config_to_go_on(path: Path, config: Config) -> Config:
     # Kinds of networks have other keys; that the kind is another is said then.
     changed = changes(dataclasses.asdict(settled), dataclasses.asdict(config))
     if changed:
-        raise RunError(
-            f"{path} cannot go on otherwise than it began: {', '.join(changed)}; a new run with "
-            f"its weights would be right: {path / STORED} name=NEW start_from={path} KEY=VALUE"
-        )
+        hint = f"; a new run with its weights: {path / STORED} name=NEW start_from={path} KEY=VALUE"
+        if any(one.startswith("network.") for one in changed):  # which the weights may not fit
+            hint = ""
+        raise RunError(f"{path} cannot go on otherwise than it began: {', '.join(changed)}{hint}")
     return settled
