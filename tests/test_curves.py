@@ -143,6 +143,17 @@ def test_names_are_written_in_utf8_wherever_it_runs(tmp_path: Path, monkeypatch)
     assert f"against {anchor}" in out.read_text(encoding="utf-8")
 
 
+def test_a_run_that_is_not_measured_yet_is_left_out(tmp_path: Path, capsys) -> None:
+    measured, early = str(a_run(tmp_path / "one")), str(a_run(tmp_path / "early", measured=0))
+    alone, both = tmp_path / "alone.svg", tmp_path / "both.svg"
+    assert main([measured, "--out", str(alone)]) == 0
+    assert main([early, measured, "--out", str(both)]) == 0
+    assert both.read_bytes() == alone.read_bytes()
+    assert f"curves: {early}: nothing has been measured" in capsys.readouterr().err
+    assert main([early, early, "--out", str(both)]) == 2
+    assert both.read_bytes() == alone.read_bytes()
+
+
 @pytest.mark.parametrize(
     ("runs", "said"),
     [

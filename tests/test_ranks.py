@@ -284,7 +284,10 @@ def test_a_run_of_two_processes_stops_and_goes_on_exactly(tmp_path: Path) -> Non
     assert files[0] == files[1]
     assert {"state.json", "state-1.json"} < set(files[0][0])
     assert files[0][1][-1]["decisions"] == 1536
-    with pytest.raises(RunError, match=r"trained by 2 processes together, not by 1$"):
+    with pytest.raises(
+        RunError,
+        match=r"by 2 processes together, not by 1: torchrun --nproc-per-node 2 -m training",
+    ):
         train(SMALL_RUN, Console(quiet=True), broken / "runs", Options(resume=True))
 
 

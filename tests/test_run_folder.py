@@ -29,6 +29,7 @@ from agents import system
 from agents.durable import make_folder, replace_flushed
 from agents.networks.checkpoint import NotFiniteError
 from thud_env.outcome import SIDES
+from training import launch
 from training.commands.lock import FILE, FolderLock
 from training.config import TrainConfig
 from training.config_file import load_config
@@ -179,6 +180,32 @@ def test_the_table_at_the_end_is_made_before_the_folder_is_let_go(tmp_path, monk
     monkeypatch.setattr("training.launch.head_to_head", held)
     quietly(tmp_path, dataclasses.replace(TINY, evaluation_games=2))
     assert len(seen) == 1
+
+
+def test_the_table_at_the_end_is_not_played_again_for_the_same_policies(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    met: list[Path] = []
+    play = launch.head_to_head
+
+    def counted(checkpoint: Path, *arguments: Any, **named: Any) -> list[dict[str, Any]]:
+        met.append(checkpoint)
+        return play(checkpoint, *arguments, **named)
+
+    monkeypatch.setattr("training.launch.head_to_head", counted)
+    config = dataclasses.replace(TINY, evaluation_games=2)
+    quietly(tmp_path, config)
+    table = tmp_path / config.name / "head_to_head.json"
+    before = table.read_bytes()
+    quietly(tmp_path, config, resume=True)
+    assert (len(met), table.read_bytes()) == (1, before)
+    table.write_bytes(before[:-9])  # damaged
+    quietly(tmp_path, config, resume=True)
+    assert (len(met), table.read_bytes()) == (2, before)
+    longer = dataclasses.replace(config, total_decisions=2 * config.total_decisions)
+    quietly(tmp_path, longer, resume=True)
+    assert len(met) == 3
+    assert met[0] != met[2]
 
 
 def test_the_lock_of_a_killed_process_is_not_in_the_way(tmp_path: Path) -> None:

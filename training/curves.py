@@ -42,12 +42,16 @@ class CurveError(ThudError):
     """A run that has no curves."""
 
 
+class NotMeasuredError(CurveError):
+    """A run that has not come to its first measurement."""
+
+
 def read_curves(run: Path) -> tuple[Ruleset, dict[tuple[str, str], Points]]:
     """A run's ruleset, and by role and anchor its decisions and margins.
 
     Raises:
         CurveError: if the folder holds no run, or one whose configuration is not one of this
-            version, or nothing has been measured.
+            version; ``NotMeasuredError`` if nothing has been measured yet.
         YamlError: if its configuration is damaged.
     """
     config = _config(run)
@@ -64,7 +68,7 @@ def read_curves(run: Path) -> tuple[Ruleset, dict[tuple[str, str], Points]]:
         if not config.anchor_games:
             raise CurveError(f"{run}: it was run with anchor_games=0, so its play was not measured")
         names = " or ".join(config.anchors)
-        raise CurveError(f"{run}: nothing has been measured against {names} yet")
+        raise NotMeasuredError(f"{run}: nothing has been measured against {names} yet")
     return get_ruleset(config.rules), curves
 
 
@@ -184,13 +188,22 @@ def _draw(arguments: argparse.Namespace) -> None:
         wanted = out.with_suffix(".svg")
         raise CurveError(f"--out {out}: an SVG is written, so {wanted} would be right")
     check_writable(out)
-    rulesets, curves = zip(*map(read_curves, arguments.runs), strict=True)
-    first, ruleset = arguments.runs[0], rulesets[0]
-    for run, other in zip(arguments.runs, rulesets, strict=True):
+    found: dict[Path, tuple[Ruleset, dict[tuple[str, str], Points]]] = {}
+    for run in arguments.runs:
+        try:
+            found[run] = read_curves(run)
+        except NotMeasuredError as error:
+            if len(arguments.runs) == 1:
+                raise
+            print(f"curves: {error}: it is left out", file=sys.stderr)
+    if not found:
+        raise NotMeasuredError("no run has been measured yet")
+    first, (ruleset, _) = next(iter(found.items()))
+    for run, (other, _) in found.items():
         if other != ruleset:
             games = f"{first} is of {ruleset.name}, {run} of {other.name}"
             raise CurveError(f"{games}: runs of one game would be right")
-    write_all({out: curves_svg(list(curves), ruleset.largest_margin)})
+    write_all({out: curves_svg([curves for _, curves in found.values()], ruleset.largest_margin)})
     print(out)
 
 

@@ -27,7 +27,7 @@ from training.process.start_from import crossing
 from training.process.stopping import TIME
 from training.runs.checkpoints import Checkpoints
 from training.runs.folder import RunFolder
-from training.runs.head_to_head import head_to_head
+from training.runs.head_to_head import TABLE, head_to_head, is_of
 from training.runs.loop import Learning, Stopped, run
 from training.runs.stored_config import config_to_go_on
 
@@ -119,7 +119,8 @@ def open_run(
 
 
 def complete(trainer: Learning, folder: RunFolder, console: Console, minutes: float | None) -> None:
-    """Learn to the end, then pit the policies against others and write ``head_to_head.json``.
+    """Learn to the end, then pit the policies against others and write ``head_to_head.json``,
+    unless it is of these policies already.
 
     Raises:
         Collapsed: if a metric became NaN or infinite.
@@ -130,5 +131,8 @@ def complete(trainer: Learning, folder: RunFolder, console: Console, minutes: fl
     if trainer.ranks.rank == 0 and config.evaluation_games:
         games = config.evaluation_games
         newest = linked(folder.checkpoints.latest)  # the run may go on, and this is what it was
+        if is_of(folder.path / TABLE, newest, games):
+            console.print(f"{folder.path / TABLE} has the table of these policies", soft_wrap=True)
+            return
         result = head_to_head(newest, config.rules, games, console, **config.limits)
-        folder.write_json("head_to_head.json", result)
+        folder.write_json(TABLE, result)

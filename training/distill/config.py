@@ -34,7 +34,7 @@ class TeacherConfig:
     """Of alpha-beta: turns of captures that it searches beyond the depth."""
     considered: Count = 16
     """Decisions of a state that alpha-beta searches deeper than one turn, or that the tree search
-    tries; a label has no other."""
+    tries; a label has no other, unless ``depth`` is 1, where it has all within ``reach``."""
     reach: Annotated[int, Range(1, REACH)] = 150
     """Hundredths of a point: a label has no decisions worth this much less than the best."""
     evaluation: Literal["learned", "features"] = "learned"

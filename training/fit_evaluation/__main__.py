@@ -139,7 +139,9 @@ def _play_and_fit(folder: Path, plan: Plan, out: Path, arguments: argparse.Names
     words = f"{json.dumps(report, indent=1)}\n".encode()
     replace_flushed(report_path, words)
     if not match["won"]:
-        print(f"{out} stays as it is: the match is not won by more than its interval")
+        kept = "stays as it is" if out.exists() else "is not written"
+        lost = "the match is not won by more than its interval"
+        print(f"{out} {kept}: {lost}; the newest tables are in {newest}")
         return
     _write_out(out, newest, words)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ from training.arena.limits import unlike_the_rules
 from training.arena.summary import BattleFigures
 from training.commands.at_once import Watch, at_once
 
+TABLE = "head_to_head.json"
+"""The file of a run with its figures."""
 OPPONENTS = ("random", "greedy")
 _WIDEST = 200
 """Characters of the table at most: on a narrower terminal its lines break, but no figure is left
@@ -30,6 +33,17 @@ def pairings(policy: str) -> list[tuple[str, str]]:
     for opponent in OPPONENTS:
         met += [(policy, opponent), (opponent, policy)]
     return [*met, (policy, policy)]
+
+
+def is_of(path: Path, checkpoint: Path, games: int) -> bool:
+    """Whether a file has the figures of these policies, from so many battles of each pairing."""
+    try:
+        told = json.loads(path.read_bytes())
+        return [(one["dwarfs_agent"], one["trolls_agent"], one["games"]) for one in told] == [
+            (*players, games) for players in pairings(f"policy:{checkpoint}")
+        ]
+    except (OSError, ValueError, TypeError, KeyError):  # there is none, or it is damaged
+        return False
 
 
 def head_to_head(

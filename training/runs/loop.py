@@ -173,7 +173,11 @@ def _check_size(ranks: Ranks, state: State) -> None:
     """Raise a ``RunError`` if the run was trained by another number of processes."""
     before, now = state.part("ranks").values["size"], ranks.size
     if before != now:
-        raise RunError(f"the run was trained by {before} processes together, not by {now}")
+        right = f"torchrun --nproc-per-node {before} -m" if before > 1 else "python -m"
+        raise RunError(
+            f"the run was trained by {before} processes together, not by {now}: "
+            f"{right} training.train would be right"
+        )
 
 
 def _show(notices: list[str], console: Console) -> None:

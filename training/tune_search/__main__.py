@@ -15,6 +15,7 @@ only if its interval there is above 0.
 All battles are kept in ``runs/tune-search/RULES-PLAYER``, as those of a ladder are. After a stop
 the same command goes on from there, also with more options or pairs. The result is ``result.json``
 there.
+Battles end after 60 quiet turns, or 300 in all, whatever the ruleset has.
 Candidates are not compared at equal time: ``time`` in the result is the ratio of a candidate's CPU
 time a turn to the base's.
 """
