@@ -90,9 +90,7 @@ def test_the_longest_run_fills_its_panel_wherever_it_is_named(tmp_path: Path) ->
     assert pictures[0] == pictures[1]
 
 
-def test_runs_with_other_anchors_share_the_colours_of_those_they_have_in_common(
-    tmp_path: Path,
-) -> None:
+def test_runs_have_colours_and_anchors_that_they_share_one_kind_of_line(tmp_path: Path) -> None:
     runs = [
         a_run(tmp_path / "one"),
         a_run(tmp_path / "two", anchors=("greedy", "alphabeta:depth=1")),
@@ -100,12 +98,17 @@ def test_runs_with_other_anchors_share_the_colours_of_those_they_have_in_common(
     out = tmp_path / "curves.svg"
     assert main([*map(str, runs), "--out", str(out)]) == 0
     root = ElementTree.fromstring(out.read_text())
-    strokes = [line.attrib["stroke"] for line in root.findall(f"{SVG}polyline")]
-    assert len(strokes) == 8
-    assert strokes[:4] == strokes[4:]
-    assert strokes[1] == strokes[2]
-    assert len(set(strokes)) == 3
-    assert "against alphabeta:depth=1" in {text.text for text in root.iter(f"{SVG}text")}
+    lines = root.findall(f"{SVG}polyline")
+    strokes = [line.attrib["stroke"] for line in lines]
+    dashes = [line.attrib.get("stroke-dasharray") for line in lines]
+    assert len(lines) == 8
+    assert (strokes[:4], dashes[:4]) == (strokes[4:], dashes[4:])
+    assert strokes[0] == strokes[1] != strokes[2] == strokes[3]
+    assert dashes[1] == dashes[2]
+    assert len(set(dashes)) == 3
+    words = [text.text for text in root.iter(f"{SVG}text")]
+    against = [f"against {anchor}" for anchor in ("random", "greedy", "alphabeta:depth=1")]
+    assert words[-5:] == [*map(str, runs), *against]
 
 
 @pytest.mark.parametrize(

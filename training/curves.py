@@ -5,7 +5,8 @@
     python -m training.curves runs/cpu --out curves.svg
     python -m training.curves runs/cpu-1 runs/cpu-2 runs/cpu-3 --out curves.svg
 
-Of several runs, each is a line; what was measured at the same number of decisions can be compared.
+Of several runs, each has a colour, and each player that was met a kind of line; what was measured
+at the same number of decisions can be compared.
 """
 
 from __future__ import annotations
@@ -33,9 +34,14 @@ from training.usage import instead_of
 
 _WIDTH, _HEIGHT, _LEFT, _TOP, _GAP = 330, 240, 52, 46, 60
 _COLOURS = (BLUE, RED, "#1b7837", "#e08214", "#762a83", "#666666")
-"""Colours of the anchors, safe for colour blindness; they repeat from the seventh on."""
+"""Colours of the anchors, or of several runs, safe for colour blindness; they repeat from the
+seventh on."""
+_GREY = "#888888"
+_DASHES = ("", "7 4", "2 3", "9 3 2 3")
+"""Kinds of lines, of the anchors of several runs; they repeat, too."""
 
 Points = list[tuple[float, float]]
+Curves = dict[tuple[str, str], Points]
 
 
 class CurveError(ThudError):
@@ -46,7 +52,7 @@ class NotMeasuredError(CurveError):
     """A run that has not come to its first measurement."""
 
 
-def read_curves(run: Path) -> tuple[Ruleset, dict[tuple[str, str], Points]]:
+def read_curves(run: Path) -> tuple[Ruleset, Curves]:
     """A run's ruleset, and by role and anchor its decisions and margins.
 
     Raises:
@@ -56,7 +62,7 @@ def read_curves(run: Path) -> tuple[Ruleset, dict[tuple[str, str], Points]]:
     """
     config = _config(run)
     lines = [entry for entry, _ in whole_lines(run / FILE)]
-    curves: dict[tuple[str, str], Points] = {
+    curves: Curves = {
         (role, anchor): [
             (float(line["decisions"]), float(line[name])) for line in lines if name in line
         ]
@@ -90,41 +96,48 @@ def _config(run: Path) -> RunConfig:
         raise CurveError(f"{path}: {error}") from None
 
 
-def curves_svg(runs: list[dict[tuple[str, str], Points]], most: int) -> str:
+def curves_svg(runs: dict[str, Curves], most: int) -> str:
     """The picture: a panel for each side, a line for each run and anchor.
 
     Args:
-        runs: their curves.
+        runs: their curves, by name.
         most: the largest margin there can be.
     """
-    anchors = list(dict.fromkeys(anchor for curves in runs for _, anchor in curves))
-    colours = dict(zip(anchors, itertools.cycle(_COLOURS), strict=False))
-    longest = max(x for curves in runs for points in curves.values() for x, _ in points)
-    places, width = _legend(anchors, _LEFT + 2 * _WIDTH + _GAP + 20)
+    anchors = list(dict.fromkeys(anchor for curves in runs.values() for _, anchor in curves))
+    colours = dict(zip(runs if len(runs) > 1 else anchors, itertools.cycle(_COLOURS), strict=False))
+    dashes = dict(zip(anchors, itertools.cycle(_DASHES), strict=False))
+    if len(runs) > 1:
+        entries = [(name, colours[name], "") for name in runs]
+        entries += [(f"against {anchor}", _GREY, dashes[anchor]) for anchor in anchors]
+    else:
+        entries = [(f"against {anchor}", colours[anchor], "") for anchor in anchors]
+    longest = max(x for curves in runs.values() for points in curves.values() for x, _ in points)
+    places, width = _legend([words for words, *_ in entries], _LEFT + 2 * _WIDTH + _GAP + 20)
     below = _TOP + _HEIGHT + 60  # the legend's first line
     height = below + places[-1][1] + 14
     parts: list[str] = []
     for side, role in enumerate(SIDES):
         left = _LEFT + side * (_WIDTH + _GAP)
         parts += _panel(left, f"margin of the {role}", longest, most)
-        for curves in runs:
+        for name, curves in runs.items():
             for (whose, anchor), points in curves.items():
                 if whose != role:
                     continue
                 line_of = [(left + _WIDTH * x / longest, _height_of(y, most)) for x, y in points]
-                parts.append(curve(line_of, colours[anchor], 2))
-    for (x, down), (anchor, colour) in zip(places, colours.items(), strict=True):
+                dash = dashes[anchor] if len(runs) > 1 else ""
+                parts.append(curve(line_of, colours.get(name) or colours[anchor], 2, dash))
+    for (x, down), (words, colour, dash) in zip(places, entries, strict=True):
         y = below + down
-        parts.append(line(x, y - 4, x + 22, y - 4, colour, 2))
-        parts.append(text(x + 28, y, f"against {anchor}"))
+        parts.append(line(x, y - 4, x + 22, y - 4, colour, 2, dash))
+        parts.append(text(x + 28, y, words))
     return picture(width, height, parts)
 
 
-def _legend(anchors: list[str], width: int) -> tuple[list[tuple[int, int]], int]:
-    """Where each anchor's entry begins, from the left and down from the legend's first line, and
-    the width of the picture: as given, or so much that the longest entry has room.
+def _legend(entries: list[str], width: int) -> tuple[list[tuple[int, int]], int]:
+    """Where each entry begins, from the left and down from the legend's first line, and the width
+    of the picture: as given, or so much that the longest entry has room.
     """
-    lengths = [90 + 8 * len(anchor) for anchor in anchors]
+    lengths = [26 + 8 * len(words) for words in entries]
     width = max(width, _LEFT + max(lengths))
     places, x, down = [], _LEFT, 0
     for length in lengths:
@@ -144,7 +157,7 @@ def _panel(left: float, title: str, longest: float, most: int) -> list[str]:
     for quarter in range(-2, 3):
         margin = most * quarter / 2
         y = _height_of(margin, most)
-        grey = "#888888" if quarter == 0 else "#dddddd"
+        grey = _GREY if quarter == 0 else "#dddddd"
         parts.append(line(left, y, left + _WIDTH, y, grey))
         parts.append(text(left - 8, y + 4, f"{margin:+g}" if quarter else "0", "end"))
     step = _round_step(longest)
@@ -188,7 +201,7 @@ def _draw(arguments: argparse.Namespace) -> None:
         wanted = out.with_suffix(".svg")
         raise CurveError(f"--out {out}: an SVG is written, so {wanted} would be right")
     check_writable(out)
-    found: dict[Path, tuple[Ruleset, dict[tuple[str, str], Points]]] = {}
+    found: dict[Path, tuple[Ruleset, Curves]] = {}
     for run in arguments.runs:
         try:
             found[run] = read_curves(run)
@@ -203,7 +216,8 @@ def _draw(arguments: argparse.Namespace) -> None:
         if other != ruleset:
             games = f"{first} is of {ruleset.name}, {run} of {other.name}"
             raise CurveError(f"{games}: runs of one game would be right")
-    write_all({out: curves_svg([curves for _, curves in found.values()], ruleset.largest_margin)})
+    curves = {str(run): of_run for run, (_, of_run) in found.items()}
+    write_all({out: curves_svg(curves, ruleset.largest_margin)})
     print(out)
 
 

@@ -44,18 +44,29 @@ def text(
     return f"<text {' '.join(attributes)}>{escape(words)}</text>"
 
 
-def line(x: float, y: float, to_x: float, to_y: float, colour: str, width: float = 1) -> str:
-    """A straight line."""
-    return (
-        f'<line x1="{x:.1f}" y1="{y:.1f}" x2="{to_x:.1f}" y2="{to_y:.1f}" stroke="{colour}" '
-        f'stroke-width="{width}"/>'
-    )
+def line(
+    x: float,
+    y: float,
+    to_x: float,
+    to_y: float,
+    colour: str,
+    width: float = 1,
+    dash: str = "",
+) -> str:
+    """A straight line; ``dash`` as SVG has it."""
+    place = f'x1="{x:.1f}" y1="{y:.1f}" x2="{to_x:.1f}" y2="{to_y:.1f}"'
+    return f'<line {place} stroke="{colour}" stroke-width="{width}"{_dashed(dash)}/>'
 
 
-def curve(points: Iterable[tuple[float, float]], colour: str, width: float) -> str:
-    """A line through points."""
+def curve(points: Iterable[tuple[float, float]], colour: str, width: float, dash: str = "") -> str:
+    """A line through points, likewise."""
     places = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-    return f'<polyline points="{places}" fill="none" stroke="{colour}" stroke-width="{width}"/>'
+    stroke = f'stroke="{colour}" stroke-width="{width}"{_dashed(dash)}'
+    return f'<polyline points="{places}" fill="none" {stroke}/>'
+
+
+def _dashed(dash: str) -> str:
+    return f' stroke-dasharray="{dash}"' if dash else ""
 
 
 def rectangle(x: float, y: float, width: float, height: float, colour: str, more: str = "") -> str:
