@@ -21,8 +21,9 @@ import dataclasses
 import json
 import sys
 
-from agents.analysis import ADVISER, RankedTurn, best_turns
+from agents.analysis import RankedTurn, best_turns
 from agents.asking import rules_learnt
+from agents.findings import ADVISER
 from agents.registry import make
 from agents.threads import use_one_thread
 from agents.words import standing

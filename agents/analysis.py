@@ -11,29 +11,31 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
-from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from agents.agent import Agent, all_on, check_going_on
+from agents.agent import Agent, check_going_on
 from agents.asking import check_seat, errors_with_traceback
+from agents.findings import (
+    ADVISER,
+    Finding,
+    decisions_of_turn,
+    finding_of_judge,
+    finding_of_thought,
+    make_judge,
+    margin_expected,
+)
 from agents.mcts import MOST_IN_TIME
-from agents.planning import PlanningAgent, opinion_of
+from agents.planning import PlanningAgent
 from agents.registry import make
 from agents.search.thought import Thought
 from agents.specs import Spec
 from thud_env import Position
 from thud_env.actions import OFFER
 from thud_env.arguments import as_count, shown
-from thud_env.errors import ThudError
 from thud_env.notation.turns import AGREEMENT_WORDS
 from thud_env.outcome import SIDES
 from thud_env.rules import row as fields
 from thud_env.rules.row import is_between_turns
 
-ADVISER = "alphabeta:depth=2"
-"""The player that gives hints: strong enough, and quick."""
 DEEPEST = 12
 _NO_END = 10**15
 """Nodes that no search reaches: without ``nodes``, it would end at fifty million."""
@@ -49,23 +51,6 @@ _LINE = 4
 """The most turns of a main line."""
 _FINISHER = "alphabeta:depth=1"
 """Ends a turn that a tree search has not looked to the end of."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Finding:
-    """What a player found about a position."""
-
-    line: tuple[str, ...]
-    """Its turn, the reply it expects, and so on."""
-    probabilities: NDArray[np.float64]
-    """[6470] the share of attention that each decision got; all on its own if it does not say."""
-    margin: float | None = None
-    """The margin it expects at the end, in Koom Valley games as a share of a win (-1 .. 1), from
-    the dwarfs' view; None if it has no evaluation."""
-    depth: int | None = None
-    """How many turns it looked ahead; None if it does not count turns."""
-    visits: int | None = None
-    """How many simulations it made; None if it makes none."""
 
 
 class Analysis:
@@ -132,10 +117,10 @@ class Analysis:
     def _findings(self) -> Iterator[Finding]:
         position, agent = self._position, self._thinking
         if not isinstance(agent, PlanningAgent) or self._is_offer:
-            yield _judged(agent, position)
+            yield finding_of_judge(agent, position)
             return
         for thought in agent.deepen(position.row):
-            yield _finding(position, thought, tuple(self._line(thought)))
+            yield finding_of_thought(position, thought, tuple(self._line(thought)))
 
     def _line(self, thought: Thought) -> Iterator[str]:
         """Yield the turn that a thought begins, and the turns that the player expects after it."""
@@ -151,7 +136,7 @@ class Analysis:
                 break
             if depth is not None and ahead > 0:
                 planned = self._expected(str(unlimited.given("depth", depth - ahead)), here)
-            turn = here.turn_of(_turn_of(self._thinking, here, planned))
+            turn = here.turn_of(decisions_of_turn(self._thinking, here, planned))
             yield turn
             here, planned = here.play(turn), []
         self._thinking = player
@@ -162,7 +147,7 @@ class Analysis:
         for decision in decisions:
             after = after.apply(decision)
         if not is_between_turns(after.row):
-            decisions += _turn_of(make(_FINISHER), after)
+            decisions += decisions_of_turn(make(_FINISHER), after)
         turn = here.turn_of(decisions)
         yield turn
         # What is expected follows the tree's turn, which is whole then.
@@ -227,50 +212,6 @@ def best_turns(position: Position, spec: str = ADVISER, count: int = 5) -> list[
     return [RankedTurn(turn, margins[turn], _line_from(spec, after[turn])) for turn in best]
 
 
-def make_judge(spec: str) -> Agent:
-    """Make a player that can say what a position is worth.
-
-    Raises:
-        ThudError: as ``make`` does; or if it has no method ``judge``.
-        TypeError: if ``spec`` is no text.
-    """
-    player = make(spec)
-    if not hasattr(player, "judge"):
-        raise ThudError(
-            f"agent {shown(spec)} cannot say what a position is worth: a search such as "
-            f"{ADVISER!r}, or a policy, would be right"
-        )
-    return player
-
-
-def margin_expected(player: Any, position: Position) -> float:
-    """What a player of ``make_judge`` expects at the end of a battle, which may be over.
-
-    Raises:
-        ThudError: if it does not play this game, or not the side that moves next.
-        OwnAgentError: if a player of the user's own fails.
-    """
-    if position.outcome is not None:
-        return float(position.outcome.margin)
-    check_seat(player, position.rules, position.to_move)
-    with errors_with_traceback(player):
-        return float(player.judge(position).margin)
-
-
-def judged(player: Agent, position: Position) -> Finding:
-    """What a player of ``make_judge`` finds about a position: its margin, and its turn as the line.
-
-    Raises:
-        ThudError: if the battle is over; if the player does not play this game, or not the side
-            that moves next.
-        OwnAgentError: if a player of the user's own fails.
-    """
-    check_going_on(position, "judge")
-    check_seat(player, position.rules, position.to_move)
-    with errors_with_traceback(player):
-        return _judged(player, position)
-
-
 def _line_from(spec: str, position: Position) -> tuple[str, ...]:
     """The turns that a player expects from a position on; none if the battle is over."""
     if position.outcome is not None:
@@ -291,31 +232,7 @@ def glimpse(agent: Agent, position: Position) -> Finding | None:
     thought = look(position.row) if look is not None else None
     if thought is None:
         return None
-    return _finding(position, thought, (position.turn_of(thought.decisions),))
-
-
-def _finding(position: Position, thought: Thought, line: tuple[str, ...]) -> Finding:
-    opinion = opinion_of(position.row, thought)
-    visits = thought.simulations or None
-    return Finding(line, opinion.probabilities, opinion.margin, thought.depth, visits)
-
-
-def _judged(agent: Agent, position: Position) -> Finding:
-    """What a player that need not search finds: by its ``judge``, if it has one, else by its turn.
-    The line is the turn that it judges likeliest, decision by decision.
-    """
-    judge = getattr(agent, "judge", None)
-    if judge is None:
-        actions = _turn_of(agent, position)
-        return Finding((position.turn_of(actions),), all_on(actions[0]))
-    opinion = judge(position)
-    actions = [int(opinion.probabilities.argmax())]
-    here = position.apply(actions[0])
-    while not is_between_turns(here.row):
-        actions.append(int(judge(here).probabilities.argmax()))
-        here = here.apply(actions[-1])
-    line = (position.turn_of(actions),)
-    return Finding(line, opinion.probabilities, opinion.margin)
+    return finding_of_thought(position, thought, (position.turn_of(thought.decisions),))
 
 
 def endless_spec(spec: str) -> str:
@@ -350,13 +267,3 @@ def _unlimited(spec: str) -> Spec:
     told = Spec.of(spec)
     name = _WITHOUT_LIMITS.get(told.name, told.name)
     return told._replace(name=name).without(*_LIMITS.get(name, ()))
-
-
-def _turn_of(agent: Agent, position: Position, planned: list[int] | None = None) -> list[int]:
-    """The decisions of a player's turn, of which the first are given."""
-    actions: list[int] = []
-    here = position
-    while not actions or not is_between_turns(here.row):
-        actions.append(planned.pop(0) if planned else agent.act(here))
-        here = here.apply(actions[-1])
-    return actions

@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from agents.agent import Agent
-from agents.analysis import judged, make_judge, margin_expected
+from agents.findings import judged, make_judge, margin_expected
 from agents.threads import use_one_thread
 from thud_env import Position, Record, read_record
 from thud_env.command import Command, counted

@@ -13,7 +13,7 @@ import pytest
 from by_hand import place
 from test_negamax import minimax, small_positions
 
-from agents import analysis, make
+from agents import analysis, findings, make
 from agents.agent import Agent
 from agents.analyse import main
 from agents.analysis import Analysis, RankedTurn, best_turns
@@ -133,7 +133,8 @@ def test_a_player_without_a_limit_in_its_spec_ends_at_its_own(spec: str, simulat
 
 def test_lines_end_at_the_limits_of_the_player(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[str] = []
-    monkeypatch.setattr(analysis, "make", lambda spec: made.append(spec) or make(spec))
+    for module in (analysis, findings):
+        monkeypatch.setattr(module, "make", lambda spec: made.append(spec) or make(spec))
     best_turns(place("classic", "A6", "P8"), "alphabeta:quiescence=1", 1)
     assert made[:2] == ["alphabeta:quiescence=1"] * 2
     assert all("nodes" not in spec for spec in made)

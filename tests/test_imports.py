@@ -85,6 +85,7 @@ ROOMS = {
         "leaf_judge",
         "policy_mcts",
         "champion",
+        "findings",
         "analysis",
         "terminal",
         "web",

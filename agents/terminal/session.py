@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 
 from agents.agent import Agent
-from agents.analysis import ADVISER
 from agents.asking import errors_with_traceback
+from agents.findings import ADVISER
 from agents.registry import make
 from agents.terminal.typed_turns import TypedTurn, read_turn, turns_beginning
 from agents.words import standing, verdict

@@ -17,9 +17,9 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from agents.analysis import ADVISER
 from agents.answers import AnswerError
 from agents.asking import OwnAgentError, check_seat
+from agents.findings import ADVISER
 from agents.web import insight, protocol, views
 from agents.web.guard import Guard
 from agents.web.lessons import lessons_view

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agents.agent import Opinion
-from agents.analysis import Finding
+from agents.findings import Finding
 from thud_env import Position
 from thud_env.render import heat
 from thud_env.rules.row import is_between_turns

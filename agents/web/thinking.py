@@ -21,8 +21,9 @@ from time import monotonic
 from typing import Any, TypeVar
 
 from agents.agent import Agent
-from agents.analysis import Analysis, Finding, glimpse
+from agents.analysis import Analysis, glimpse
 from agents.asking import errors_with_traceback
+from agents.findings import Finding
 from agents.registry import make
 from agents.web.protocol import BadRequest
 from thud_env import Position
