@@ -242,7 +242,8 @@ def _players_in(module: ModuleType, name: str) -> str:
         and kind.__module__.partition(".")[0] != "agents"
     ]
     has = f"{nearest(name, players)}it has {', '.join(players)}" if players else "it has no agent"
-    return f"{has}, in {getattr(module, '__file__', 'Python itself')}"
+    file = getattr(module, "__file__", None)  # that of a folder without an __init__.py is None
+    return f"{has}, in {file}" if file else has
 
 
 def own_source(spec: str) -> Path | None:

@@ -15,7 +15,7 @@ import gymnasium
 
 import agents
 import thud_env
-from agents.registry import AGENTS, OWN
+from agents.registry import AGENTS
 from thud_env.errors import ThudError
 
 ABSENT = ("torch", "safetensors", "tensorboard", "starlette", "pygame", "pytest")
@@ -63,7 +63,7 @@ def main() -> int:
     """Play everything; returns the exit code."""
     for name in ABSENT:
         assert importlib.util.find_spec(name) is None, f"{name} is installed"
-    searches = [QUICK.get(name, name) for name in AGENTS if name not in (*POLICIES, OWN)]
+    searches = [QUICK.get(name, name) for name in AGENTS if name not in POLICIES]
     for spec in searches:
         play(spec)
     for spec in POLICIES.values():

@@ -303,7 +303,7 @@ def test_a_users_class_need_not_take_a_seed_to_be_made() -> None:
         (":own_player.part:Own", "there is no module 'own_player.part'"),
         (":own_player:Other", "has no class 'Other': it has Own, Plain, Bare, Picky, in /"),
         (":own_player:Ow", "has no class 'Ow': did you mean 'Own'? it has Own, "),
-        (":sys:Other", "module 'sys' has no class 'Other': it has no agent, in Python itself"),
+        (":sys:Other", "module 'sys' has no class 'Other': it has no agent"),
         (":own_player:number", "module 'own_player' has no class 'number'"),
         (":own_player:NoAgent", "class NoAgent(agents.Agent) would be right"),
         (":own_player:NoAct", "own_player:NoAct cannot play: it has no method act_rows"),

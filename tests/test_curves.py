@@ -146,6 +146,14 @@ def test_names_are_written_in_utf8_wherever_it_runs(tmp_path: Path, monkeypatch)
     assert f"against {anchor}" in out.read_text(encoding="utf-8")
 
 
+def test_a_run_may_be_named_as_one_of_its_anchors(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("greedy", "other"):
+        a_run(tmp_path / name)
+        assert main([name, "--out", f"{name}.svg"]) == 0
+    assert Path("greedy.svg").read_bytes() == Path("other.svg").read_bytes()
+
+
 def test_a_run_that_is_not_measured_yet_is_left_out(tmp_path: Path, capsys) -> None:
     measured, early = str(a_run(tmp_path / "one")), str(a_run(tmp_path / "early", measured=0))
     alone, both = tmp_path / "alone.svg", tmp_path / "both.svg"

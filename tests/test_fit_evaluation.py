@@ -135,6 +135,19 @@ def test_a_damaged_plan_asks_for_another_folder(tmp_path: Path, capsys) -> None:
     assert "plan.json is damaged: another --folder would be right" in capsys.readouterr().err
 
 
+def test_tables_that_have_not_won_stay_in_their_folder(tmp_path: Path, monkeypatch, capsys) -> None:
+    monkeypatch.setattr(fit_evaluation, "play_match", lambda *_: {"won": False})
+    out, newest = tmp_path / "out.npz", tmp_path / "generation-2.npz"
+    assert main(command(tmp_path)) == 0
+    said = capsys.readouterr().out.splitlines()[-1]
+    assert said.startswith(f"{out} is not written: ")
+    assert said.endswith(f"the newest tables are in {newest}")
+    assert newest.exists()
+    out.write_bytes(newest.read_bytes())
+    assert main(command(tmp_path)) == 0
+    assert capsys.readouterr().out.splitlines()[-1].startswith(f"{out} stays as it is: ")
+
+
 def test_code_that_has_changed_since_is_told(tmp_path: Path, monkeypatch, capsys) -> None:
     monkeypatch.setattr(fit_evaluation, "play_match", lambda *_: {"won": False})
     assert main(command(tmp_path)) == 0

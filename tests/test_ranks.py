@@ -286,7 +286,7 @@ def test_a_run_of_two_processes_stops_and_goes_on_exactly(tmp_path: Path) -> Non
     assert files[0][1][-1]["decisions"] == 1536
     with pytest.raises(
         RunError,
-        match=r"by 2 processes together, not by 1: torchrun --nproc-per-node 2 -m training",
+        match=r"by 2 processes together, not by 1: torchrun --nproc-per-node 2 would be",
     ):
         train(SMALL_RUN, Console(quiet=True), broken / "runs", Options(resume=True))
 

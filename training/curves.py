@@ -104,9 +104,10 @@ def curves_svg(runs: dict[str, Curves], most: int) -> str:
         most: the largest margin there can be.
     """
     anchors = list(dict.fromkeys(anchor for curves in runs.values() for _, anchor in curves))
-    colours = dict(zip(runs if len(runs) > 1 else anchors, itertools.cycle(_COLOURS), strict=False))
-    dashes = dict(zip(anchors, itertools.cycle(_DASHES), strict=False))
-    if len(runs) > 1:
+    several = len(runs) > 1
+    colours = dict(zip(runs if several else anchors, itertools.cycle(_COLOURS), strict=False))
+    dashes = dict(zip(anchors, itertools.cycle(_DASHES if several else ("",)), strict=False))
+    if several:
         entries = [(name, colours[name], "") for name in runs]
         entries += [(f"against {anchor}", _GREY, dashes[anchor]) for anchor in anchors]
     else:
@@ -124,8 +125,8 @@ def curves_svg(runs: dict[str, Curves], most: int) -> str:
                 if whose != role:
                     continue
                 line_of = [(left + _WIDTH * x / longest, _height_of(y, most)) for x, y in points]
-                dash = dashes[anchor] if len(runs) > 1 else ""
-                parts.append(curve(line_of, colours.get(name) or colours[anchor], 2, dash))
+                colour = colours[name if several else anchor]
+                parts.append(curve(line_of, colour, 2, dashes[anchor]))
     for (x, down), (words, colour, dash) in zip(places, entries, strict=True):
         y = below + down
         parts.append(line(x, y - 4, x + 22, y - 4, colour, 2, dash))

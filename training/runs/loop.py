@@ -173,10 +173,10 @@ def _check_size(ranks: Ranks, state: State) -> None:
     """Raise a ``RunError`` if the run was trained by another number of processes."""
     before, now = state.part("ranks").values["size"], ranks.size
     if before != now:
-        right = f"torchrun --nproc-per-node {before} -m" if before > 1 else "python -m"
+        right = f"torchrun --nproc-per-node {before}" if before > 1 else "no torchrun"
         raise RunError(
             f"the run was trained by {before} processes together, not by {now}: "
-            f"{right} training.train would be right"
+            f"{right} would be right"
         )
 
 
