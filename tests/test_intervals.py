@@ -8,6 +8,7 @@ import pytest
 from training.arena.intervals import (
     ENOUGH_PAIRS,
     RESAMPLES,
+    Bounds,
     Interval,
     compare,
     half_width,
@@ -45,25 +46,25 @@ def test_a_wilson_interval_holds_its_share_and_stays_in_range(trials: int) -> No
 
 def test_the_interval_of_a_mean_is_the_normal_one() -> None:
     half = 1.959964 * np.sqrt(5 / 3) / 2
-    found = mean_interval(np.array([1, 2, 3, 4]), 32)
+    found = mean_interval(np.array([1, 2, 3, 4]), (-32, 32))
     assert found == pytest.approx((2.5, 2.5 - half, 2.5 + half), abs=1e-5)
 
 
 def test_the_interval_of_a_mean_stays_within_the_possible_range() -> None:
-    assert mean_interval(np.array([7]), 32) == (7, -32, 32)
-    assert mean_interval(np.array([32, 32, 31]), 32).high == 32
-    assert mean_interval(np.array([-1, -1, 0]), 1).low == -1
-    assert mean_interval(np.array([7]), 32, -8) == (7, -8, 32)
-    assert mean_interval(np.array([-8, -8, -7]), 32, -8).low == -8
+    assert mean_interval(np.array([7]), (-32, 32)) == (7, -32, 32)
+    assert mean_interval(np.array([32, 32, 31]), (-32, 32)).high == 32
+    assert mean_interval(np.array([-1, -1, 0]), (-1, 1)).low == -1
+    assert mean_interval(np.array([7]), (-8, 32)) == (7, -8, 32)
+    assert mean_interval(np.array([-8, -8, -7]), (-8, 32)).low == -8
     share = wilson(50, 50).low
     expected = (-8, -8, 32 - 40 * share)
-    assert mean_interval(np.full(50, -8), 32, -8) == pytest.approx(expected)
+    assert mean_interval(np.full(50, -8), (-8, 32)) == pytest.approx(expected)
 
 
 def test_an_interval_of_equal_values_holds_them_whatever_is_rounded() -> None:
     for count in range(1, 40):
         values = np.full(count, 0.1)
-        for value, low, high in (bootstrap_mean(values, 1), mean_interval(values, 1)):
+        for value, low, high in (bootstrap_mean(values, (-1, 1)), mean_interval(values, (-1, 1))):
             assert -1 <= low < value < high <= 1
 
 
@@ -71,20 +72,20 @@ def test_an_interval_of_equal_values_holds_them_whatever_is_rounded() -> None:
 def test_battles_that_all_end_alike_leave_the_doubt_of_a_share(by: str) -> None:
     mean = {"mean_interval": mean_interval, "bootstrap_mean": bootstrap_mean}[by]
     share = wilson(50, 50)
-    assert mean(np.ones(50), 1) == pytest.approx((1, 2 * share.low - 1, 1))
-    assert mean(-np.ones(50), 1) == pytest.approx((-1, -1, 1 - 2 * share.low))
+    assert mean(np.ones(50), (-1, 1)) == pytest.approx((1, 2 * share.low - 1, 1))
+    assert mean(-np.ones(50), (-1, 1)) == pytest.approx((-1, -1, 1 - 2 * share.low))
     for n in (20, 50, 200):
         w = wilson(n, n).low
         ends = (5 * w - 32 * (1 - w), 5 * w + 32 * (1 - w))
-        assert mean(np.full(n, 5.0), 32) == pytest.approx((5, *ends))
-    assert mean(np.array([7.0]), 32) == (7, -32, 32)
+        assert mean(np.full(n, 5.0), (-32, 32)) == pytest.approx((5, *ends))
+    assert mean(np.array([7.0]), (-32, 32)) == (7, -32, 32)
 
 
 def test_rare_losses_are_within_the_interval_of_battles_won() -> None:
     random = np.random.default_rng(4)
     for lost in (0.01, 0.03, 0.05):
         results = np.where(random.random((400, 50)) < lost, -1, 1)
-        held = [low <= 1 - 2 * lost for _, low, _ in (mean_interval(r, 1) for r in results)]
+        held = [low <= 1 - 2 * lost for _, low, _ in (mean_interval(r, (-1, 1)) for r in results)]
         assert np.mean(held) > 0.95
 
 
@@ -111,10 +112,10 @@ def test_four_times_the_games_halve_an_interval() -> None:
     assert half_width(1600) == pytest.approx(half_width(400) / 2)
 
 
-def bootstrap_mean(values: np.ndarray, largest: float = 100) -> Interval:
+def bootstrap_mean(values: np.ndarray, bounds: Bounds = (-100, 100)) -> Interval:
     """As in a ladder in which each start was played."""
     starts = np.arange(len(values))
-    return resampled_interval(values, starts, resample_weights(len(values)), largest)
+    return resampled_interval(values, starts, resample_weights(len(values)), bounds)
 
 
 def test_the_bootstrap_of_many_values_is_the_normal_interval() -> None:

@@ -27,7 +27,8 @@ def ladder_margin(dwarfs: str, trolls: str, start: int) -> int:
 
 
 RESULTS = made_up_results(AGENTS, 70, ladder_margin)
-FIGURES = compute_figures(AGENTS, RESULTS, 32)
+BOUNDS = (-32, 32)
+FIGURES = compute_figures(AGENTS, RESULTS, BOUNDS)
 
 
 def test_cells_count_what_happened() -> None:
@@ -48,7 +49,7 @@ def test_a_pair_is_one_start_with_the_seats_swapped() -> None:
     weak_middle = FIGURES.pair_scores[0]
     assert (weak_middle.first, weak_middle.second, weak_middle.pairs) == ("weak", "middle", 70)
     # The edge of the trolls and what a start is worth cancel out: only strength is left.
-    assert weak_middle.score == equal_values_interval(-12, 70, 64)
+    assert weak_middle.score == equal_values_interval(-12, 70, (-64, 64))
     assert weak_middle.losses == 70
 
 
@@ -61,7 +62,7 @@ def test_the_score_of_one_of_two_agents_is_that_of_their_pairs() -> None:
     figures = compute_figures(
         ["a", "b"],
         made_up_results(["a", "b"], 30, lambda d, _, start: start % 5 if d == "a" else 0),
-        32,
+        BOUNDS,
     )
     pair = figures.pair_scores[0].score
     assert figures.scores[0] == pytest.approx(pair)
@@ -69,25 +70,34 @@ def test_the_score_of_one_of_two_agents_is_that_of_their_pairs() -> None:
 
 
 def test_scores_and_margins_that_never_vary_are_not_taken_for_certain() -> None:
-    figures = compute_figures(["a", "b"], made_up_results(["a", "b"], 30, lambda *_: 1), 1)
+    figures = compute_figures(["a", "b"], made_up_results(["a", "b"], 30, lambda *_: 1), (-1, 1))
     for interval in (*figures.scores, *figures.margins[0], figures.cells[0].margin):
         assert interval.high - interval.low > 0.1
-    assert figures.scores[0] == equal_values_interval(0, 30, 2)
-    assert figures.margins[0][0] == equal_values_interval(1, 30, 1)
-    assert figures.margins[1][0] == equal_values_interval(-1, 30, 1)
+    assert figures.scores[0] == equal_values_interval(0, 30, (-2, 2))
+    assert figures.margins[0][0] == equal_values_interval(1, 30, (-1, 1))
+    assert figures.margins[1][0] == equal_values_interval(-1, 30, (-1, 1))
+
+
+def test_intervals_stay_within_what_the_pieces_of_either_side_can_win() -> None:
+    """Two trolls, worth four each, against 32 dwarfs."""
+    figures = compute_figures(["a", "b"], made_up_results(["a", "b"], 30, lambda *_: -8), (-32, 8))
+    assert figures.cells[0].margin == equal_values_interval(-8, 30, (-32, 8))
+    assert figures.margins[0][0] == equal_values_interval(-8, 30, (-32, 8))
+    assert figures.margins[1][0] == equal_values_interval(8, 30, (-8, 32))
+    assert figures.scores[0] == equal_values_interval(0, 30, (-40, 40))
 
 
 def test_figures_do_not_depend_on_which_starts_were_played() -> None:
     """Nor does their cost: a file may name the last of 100,000 starts alone."""
     far = [dataclasses.replace(result, start=5 + 1_000 * result.start) for result in RESULTS]
-    assert compute_figures(AGENTS, far, 32) == FIGURES
+    assert compute_figures(AGENTS, far, BOUNDS) == FIGURES
 
 
 def test_only_starts_played_in_both_seats_make_a_pair() -> None:
     some = [
         r for r in RESULTS if not (r.start >= 30 and (r.dwarfs, r.trolls) == ("weak", "middle"))
     ]
-    figures = compute_figures(AGENTS, some, 32)
+    figures = compute_figures(AGENTS, some, BOUNDS)
     assert figures.pair_scores[0].pairs == 30
     assert figures.pairs == [30, 30, 70]
     assert figures.cell(0, 1).games == 30
@@ -101,7 +111,7 @@ def test_distinct_games_differ_in_start_or_turns() -> None:
         for dwarfs in "ab"
         for trolls in "ab"
     ]
-    figures = compute_figures(["a", "b"], same, 32)
+    figures = compute_figures(["a", "b"], same, BOUNDS)
     assert figures.games == 20
     assert figures.distinct == 5  # all four cells play the same game from each start
     assert figures.cell(0, 1).distinct == 5
@@ -109,7 +119,7 @@ def test_distinct_games_differ_in_start_or_turns() -> None:
 
 
 def test_a_draw_is_half_a_win_in_the_ratings() -> None:
-    drawn = compute_figures(["a", "b"], made_up_results(["a", "b"], 20, lambda *_: 0), 32)
+    drawn = compute_figures(["a", "b"], made_up_results(["a", "b"], 20, lambda *_: 0), BOUNDS)
     assert drawn.ratings.advantage.value == pytest.approx(0)
 
 
@@ -121,7 +131,9 @@ def test_ratings_count_the_games_of_one_start_together() -> None:
         return 1 if (start + (dwarfs == trolls)) % 2 else -1
 
     together, apart = (
-        compute_figures(["a", "b"], made_up_results(["a", "b"], 40, margin), 32).ratings.advantage
+        compute_figures(
+            ["a", "b"], made_up_results(["a", "b"], 40, margin), BOUNDS
+        ).ratings.advantage
         for margin in (won_by_start, won_by_seats)
     )
     assert together.value == apart.value == pytest.approx(0)
@@ -150,17 +162,17 @@ def test_times_below_ten_milliseconds_have_two_digits(tmp_path: Path) -> None:
 
 def test_figures_do_not_depend_on_the_order_of_the_games() -> None:
     shuffled = [RESULTS[i] for i in np.random.default_rng(0).permutation(len(RESULTS))]
-    assert compute_figures(AGENTS, shuffled, 32) == FIGURES
+    assert compute_figures(AGENTS, shuffled, BOUNDS) == FIGURES
 
 
 def test_agents_that_have_not_met_are_named() -> None:
     with pytest.raises(FieldError, match="no game of weak against strong"):
         compute_figures(
-            AGENTS, [r for r in RESULTS if (r.dwarfs, r.trolls) != ("weak", "strong")], 32
+            AGENTS, [r for r in RESULTS if (r.dwarfs, r.trolls) != ("weak", "strong")], BOUNDS
         )
     apart = [r for r in RESULTS if (r.start < 9) == (r.dwarfs < r.trolls) or r.dwarfs == r.trolls]
     with pytest.raises(FieldError, match="no game pair yet"):
-        compute_figures(AGENTS, apart, 32)
+        compute_figures(AGENTS, apart, BOUNDS)
 
 
 def test_an_agent_who_has_not_met_all_others_is_left_out(tmp_path: Path) -> None:
@@ -221,7 +233,7 @@ def test_ratings_are_compared_without_the_doubt_about_the_mean(tmp_path: Path) -
 
     results = made_up_results(list(worth), 40, margin)
     store_results(tmp_path, short_field(dict.fromkeys(worth, 80)), results)
-    a, b, _ = compute_figures(list(worth), results, 32).ratings.dwarfs
+    a, b, _ = compute_figures(list(worth), results, BOUNDS).ratings.dwarfs
     assert a.low < b.high
     by_rating = write_report(tmp_path).partition("As dwarfs, by rating:")[2].splitlines()
     assert "- a is above b" in by_rating[:4]
@@ -362,7 +374,7 @@ def test_everything_in_the_picture_is_inside_it() -> None:
 def test_colours_go_from_the_trolls_red_to_the_dwarfs_blue() -> None:
     margins = {("a", "a"): 32, ("a", "b"): 0, ("b", "a"): 0, ("b", "b"): -32}
     results = made_up_results(["a", "b"], 20, lambda d, t, _: margins[d, t])
-    root = ElementTree.fromstring(payoff_svg(compute_figures(["a", "b"], results, 32), "", 32))
+    root = ElementTree.fromstring(payoff_svg(compute_figures(["a", "b"], results, BOUNDS), "", 32))
     cells = [box.get("fill") for box in root.iter(f"{SVG}rect") if box.get("stroke")]
     assert cells == ["#2166ac", "#f7f7f7", "#f7f7f7", "#b2182b"]
 
@@ -377,7 +389,7 @@ def test_colours_go_from_the_trolls_red_to_the_dwarfs_blue() -> None:
 )
 def test_long_specs_are_cut_short_above_their_columns(spec: str, short: str) -> None:
     results = made_up_results(["a", spec], 20, lambda *_: 1)
-    root = ElementTree.fromstring(payoff_svg(compute_figures(["a", spec], results, 32), "", 32))
+    root = ElementTree.fromstring(payoff_svg(compute_figures(["a", spec], results, BOUNDS), "", 32))
     words = [element.text or "" for element in root.iter(f"{SVG}text")]
     assert {spec, short} <= set(words)
 
@@ -386,7 +398,7 @@ def test_agents_that_differ_in_their_first_option_differ_above_their_columns() -
     old = "evaluation=features,reductions=0"
     specs = ["alphabeta:depth=1", f"alphabeta:depth=1,{old}", f"alphabeta:depth=2,{old}"]
     results = made_up_results(specs, 20, lambda *_: 1)
-    root = ElementTree.fromstring(payoff_svg(compute_figures(specs, results, 32), "", 32))
+    root = ElementTree.fromstring(payoff_svg(compute_figures(specs, results, BOUNDS), "", 32))
     words = [element.text or "" for element in root.iter(f"{SVG}text")]
     assert {"depth=1", "depth=1...", "depth=2..."} <= set(words)
 
@@ -397,7 +409,7 @@ def test_the_effort_of_a_side_is_that_of_the_agent_who_plays_it() -> None:
         dataclasses.replace(one, seconds=(10 * cost[one.dwarfs], 5 * cost[one.trolls]))
         for one in made_up_results(list(cost), 4, lambda *_: 1)
     ]
-    effort = compute_figures(list(cost), results, 32).effort
+    effort = compute_figures(list(cost), results, BOUNDS).effort
     assert [one.seconds for one in effort] == [pytest.approx((one, one)) for one in cost.values()]
 
 
@@ -407,4 +419,4 @@ def test_a_battle_that_either_limit_ends_is_one_ended_by_a_limit() -> None:
         dataclasses.replace(one, ending=ending)
         for one, ending in zip(made_up_results(["a"], 4, lambda *_: 1), endings, strict=True)
     ]
-    assert compute_figures(["a"], results, 32).cell(0, 0).limited == 0.75
+    assert compute_figures(["a"], results, BOUNDS).cell(0, 0).limited == 0.75

@@ -17,11 +17,15 @@ from numpy.typing import NDArray
 Z95 = NormalDist().inv_cdf(0.975)
 RESAMPLES = 2000
 _ROUNDING = 1e-9
-"""How far apart the means of equal values may be, as a share of the largest value."""
+"""How far apart the means of equal values may be, as a share of their range."""
 ENOUGH_PAIRS = 20
 """Game pairs below which nothing is concluded: intervals of a handful of values are too narrow."""
 NOT_COMPARED = f"fewer than {ENOUGH_PAIRS} game pairs: not compared"
 """What is said of two numbers that rest on too few game pairs, however far apart they are."""
+
+
+Bounds = tuple[float, float]
+"""The least and the largest possible value of a quantity."""
 
 
 class Interval(NamedTuple):
@@ -48,6 +52,20 @@ def decimals(largest: float) -> int:
     return 1 if largest > 1 else 2
 
 
+def negated(bounds: Bounds) -> Bounds:
+    """The bounds of margins from the trolls' view, given those from the dwarfs'."""
+    least, most = bounds
+    return -most, -least
+
+
+def difference_bounds(bounds: Bounds) -> Bounds:
+    """The bounds of the difference of two values within ``bounds``, such as a game pair's total:
+    the first player's margin as dwarfs less the other's as dwarfs.
+    """
+    least, most = bounds
+    return least - most, most - least
+
+
 def clamped(value: float, low: float, high: float, least: float, most: float) -> Interval:
     """An interval cut to ``least`` .. ``most`` that contains its value despite rounding."""
     return Interval(value, min(max(least, low), value), max(min(most, high), value))
@@ -63,35 +81,28 @@ def wilson(successes: float, trials: int) -> Interval:
     return clamped(share, centre - half, centre + half, 0, 1)
 
 
-def equal_values_interval(
-    value: float, count: int, largest: float, least: float | None = None
-) -> Interval:
-    """The interval of the mean of values in ``least .. largest``, by itself ``-largest ..
-    largest``, of which ``count`` were drawn and all were ``value``. Their spread is 0, and yet
-    other values may be rare: none among n does not show that there are none (Hanley &
-    Lippman-Hand, "If nothing goes wrong, is everything all right?", 1983). ``wilson`` bounds their
-    share, and all of them may be at one end of the range. So the interval of n battles won is that
-    of the share won, on the scale from -1 to 1. A single value bounds nothing: its interval is the
-    whole range.
+def equal_values_interval(value: float, count: int, bounds: Bounds) -> Interval:
+    """The interval of the mean of values within ``bounds``, of which ``count`` were drawn and all
+    were ``value``. Their spread is 0, and yet other values may be rare: none among n does not show
+    that there are none (Hanley & Lippman-Hand, "If nothing goes wrong, is everything all right?",
+    1983). ``wilson`` bounds their share, and all of them may be at one end of the range. So the
+    interval of n battles won is that of the share won, on the scale from -1 to 1. A single value
+    bounds nothing: its interval is the whole range.
     """
-    least = -largest if least is None else least
     alike = wilson(count, count).low if count > 1 else 0.0
-    low, high = (alike * value + (1 - alike) * end for end in (least, largest))
-    return clamped(value, low, high, least, largest)
+    low, high = (alike * value + (1 - alike) * end for end in bounds)
+    return clamped(value, low, high, *bounds)
 
 
-def mean_interval(
-    values: NDArray[np.integer | np.floating], largest: float, least: float | None = None
-) -> Interval:
-    """The mean of values in ``least .. largest``, by itself ``-largest .. largest``, with its
-    interval by the normal approximation, or by ``equal_values_interval``.
+def mean_interval(values: NDArray[np.integer | np.floating], bounds: Bounds) -> Interval:
+    """The mean of values within ``bounds``, with its interval by the normal approximation, or by
+    ``equal_values_interval``.
     """
-    least = -largest if least is None else least
     mean = float(values.mean())
     if np.ptp(values) == 0:
-        return equal_values_interval(mean, len(values), largest, least)
+        return equal_values_interval(mean, len(values), bounds)
     half = Z95 * float(values.std(ddof=1)) / math.sqrt(len(values))
-    return clamped(mean, mean - half, mean + half, least, largest)
+    return clamped(mean, mean - half, mean + half, *bounds)
 
 
 def half_width(count: int) -> float:
@@ -130,19 +141,20 @@ def resampled_means(
 
 
 def percentile_interval(
-    value: float, samples: NDArray[np.float64], count: int, largest: float
+    value: float, samples: NDArray[np.float64], count: int, bounds: Bounds
 ) -> Interval:
     """The interval between the 2.5% and 97.5% points of bootstrap samples of ``value``, or where
     all samples are equal, that of ``equal_values_interval``.
 
     Args:
-        value: a mean of values in ``-largest .. largest``.
+        value: a mean of values within ``bounds``.
         samples: [RESAMPLES] the means of bootstrap samples.
         count: how many values there are.
-        largest: the end of their range.
+        bounds: their range.
     """
-    if np.ptp(samples) <= _ROUNDING * largest:
-        return equal_values_interval(float(value), count, largest)
+    least, most = bounds
+    if np.ptp(samples) <= _ROUNDING * (most - least):
+        return equal_values_interval(float(value), count, bounds)
     low, high = np.quantile(samples, (0.025, 0.975))
     return clamped(float(value), float(low), float(high), -math.inf, math.inf)
 
@@ -151,13 +163,13 @@ def resampled_interval(
     values: NDArray[np.float64],
     starts: NDArray[np.int64],
     weights: NDArray[np.int64],
-    largest: float,
+    bounds: Bounds,
 ) -> Interval:
-    """The mean of values in ``-largest .. largest``, one a start, with its bootstrap interval: see
+    """The mean of values within ``bounds``, one a start, with its bootstrap interval: see
     ``resampled_means``.
     """
     samples = resampled_means(values, starts, weights)
-    return percentile_interval(float(values.mean()), samples, len(values), largest)
+    return percentile_interval(float(values.mean()), samples, len(values), bounds)
 
 
 def is_above(first: Interval, second: Interval, pairs: int) -> bool:

@@ -15,7 +15,14 @@ from thud_env.command import counted
 from thud_env.outcome import SIDES, Side
 from thud_env.rulesets import get_ruleset
 from training.arena.battles import Battles, GamePairs
-from training.arena.intervals import Interval, decimals, mean_interval, wilson
+from training.arena.intervals import (
+    Interval,
+    decimals,
+    difference_bounds,
+    mean_interval,
+    negated,
+    wilson,
+)
 from training.arena.strikes import strike_names
 
 
@@ -86,7 +93,6 @@ class BattleFigures:
         """
         _check_kind(battles, Battles, "play_battles")
         ruleset, margins = get_ruleset(battles.rules), battles.margins
-        least, most = ruleset.margins
         names = strike_names(ruleset)
         won = {"dwarfs": margins > 0, "trolls": margins < 0}
         captured = {"dwarfs": battles.trolls_lost, "trolls": battles.dwarfs_lost}
@@ -94,7 +100,7 @@ class BattleFigures:
         return cls(
             games=len(margins),
             draws=int((margins == 0).sum()),
-            margin=mean_interval(margins, most, least),
+            margin=mean_interval(margins, ruleset.margins),
             turns=float(battles.turns.mean()),
             sides={
                 side: SideFigures(
@@ -146,14 +152,14 @@ class PairFigures:
         """
         _check_kind(pairs, GamePairs, "play_pairs")
         totals = pairs.totals
-        least, most = get_ruleset(pairs.first.rules).margins
+        bounds = get_ruleset(pairs.first.rules).margins
         return cls(
             games=len(totals),
             draws=int((totals == 0).sum()),
-            total=mean_interval(totals, most - least),
+            total=mean_interval(totals, difference_bounds(bounds)),
             margins={
-                "dwarfs": mean_interval(pairs.first.margins, most, least),
-                "trolls": mean_interval(-pairs.second.margins, -least, -most),
+                "dwarfs": mean_interval(pairs.first.margins, bounds),
+                "trolls": mean_interval(-pairs.second.margins, negated(bounds)),
             },
             first=Won.of(totals > 0),
             second=Won.of(totals < 0),

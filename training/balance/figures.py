@@ -16,7 +16,7 @@ from thud_env.rules.row import DWARF, TROLL
 from thud_env.rulesets import get_ruleset
 from training.arena.field import Field
 from training.arena.games import Result
-from training.arena.intervals import Interval
+from training.arena.intervals import Bounds, Interval
 from training.ladder.figures import cell_of, cells_by_place
 
 FIRST_TURN, LAST_TURN = 40, 80
@@ -72,17 +72,17 @@ def balance_of(field: Field, results: list[Result]) -> Balance:
         results: of each agent one battle or more.
     """
     cells, weights = cells_by_place(results)
-    largest = get_ruleset(field.rules).largest_margin
-    found = [_mirror(spec, cells[spec, spec], weights, largest) for spec in field.agents]
+    bounds = get_ruleset(field.rules).margins
+    found = [_mirror(spec, cells[spec, spec], weights, bounds) for spec in field.agents]
     strongest = found[-1].agent
     standing = _standing(field, list(cells[strongest, strongest].values()))
     return Balance(field.rules, dict(field.limits), found, standing)
 
 
 def _mirror(
-    spec: str, games: dict[int, Result], weights: NDArray[np.int64], largest: float
+    spec: str, games: dict[int, Result], weights: NDArray[np.int64], bounds: Bounds
 ) -> Mirror:
-    cell = cell_of(spec, spec, games, weights, largest)
+    cell = cell_of(spec, spec, games, weights, bounds)
     taken = np.array([_captures(game) for game in games.values()]).mean(axis=0)
     return Mirror(
         spec,

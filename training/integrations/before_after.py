@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 import thud_env  # noqa: F401 # registers the environments
 from thud_env.command import Command, bounded
 from thud_env.rulesets import get_ruleset
-from training.arena.intervals import Interval, mean_interval
+from training.arena.intervals import Interval, mean_interval, negated
 
 TASK: dict[str, Any] = {"rules": "classic", "side": "trolls", "max_turns": 100}
 """What the integrations learn: the trolls of Classic Thud against random decisions, 100 turns.
@@ -69,8 +69,10 @@ def mean_margin(choose: Choose, battles: int, seed: int, **task: Any) -> Interva
         if ended.any():
             margins_of_dwarfs[ended] = infos["margin"][ended]
         over |= ended
-    own = margins_of_dwarfs if task["side"] == "dwarfs" else -margins_of_dwarfs
-    return mean_interval(own, get_ruleset(task["rules"]).largest_margin)
+    bounds = get_ruleset(task["rules"]).margins
+    if task["side"] == "dwarfs":
+        return mean_interval(margins_of_dwarfs, bounds)
+    return mean_interval(-margins_of_dwarfs, negated(bounds))
 
 
 def show(

@@ -195,7 +195,7 @@ def run(args: argparse.Namespace) -> None:
     def mean_margin(make_trolls: Any) -> Interval:
         battles = range(args.battles)
         own = [play(game, random_bot(0, seed), make_trolls(1, seed)) for seed in battles]
-        return mean_interval(np.array(own), CLASSIC.largest_margin)
+        return mean_interval(np.array(own), CLASSIC.margins)
 
     library = f"MCTSBot of OpenSpiel {version('open_spiel')}, {args.simulations} simulations"
     show(library, mean_margin(random_bot), mean_margin(mcts_bot), names=("random", "MCTS"))

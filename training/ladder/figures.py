@@ -18,7 +18,10 @@ from thud_env.outcome import SIDES
 from training.arena.field import FieldError
 from training.arena.games import Cells, Result, into_cells, paired_margins
 from training.arena.intervals import (
+    Bounds,
     Interval,
+    difference_bounds,
+    negated,
     percentile_interval,
     resample_weights,
     resampled_interval,
@@ -145,13 +148,13 @@ def that_have_met(agents: list[str], results: list[Result]) -> list[str]:
     return [agent for agent in agents if agent in met]
 
 
-def compute_figures(agents: list[str], results: list[Result], largest: float) -> Figures:
+def compute_figures(agents: list[str], results: list[Result], bounds: Bounds) -> Figures:
     """The figures of a ladder.
 
     Args:
         agents: who played.
         results: their games.
-        largest: the ruleset's ``largest_margin``.
+        bounds: of a battle's margin: the ruleset's ``margins``.
 
     Raises:
         FieldError: if two agents have played no game pair yet.
@@ -163,14 +166,14 @@ def compute_figures(agents: list[str], results: list[Result], largest: float) ->
             games = by_cell[dwarfs, trolls]
             if not games:
                 raise FieldError(f"there is no game of {dwarfs} against {trolls} yet")
-            cells.append(cell_of(dwarfs, trolls, games, weights, largest))
-    pair_scores, scores, pairs = _pair_scores(agents, by_cell, weights, 2 * largest)
+            cells.append(cell_of(dwarfs, trolls, games, weights, bounds))
+    pair_scores, scores, pairs = _pair_scores(agents, by_cell, weights, difference_bounds(bounds))
     return Figures(
         agents=agents,
         cells=cells,
         pair_scores=pair_scores,
         scores=scores,
-        margins=_side_margins(agents, by_cell, weights, largest),
+        margins=_side_margins(agents, by_cell, weights, bounds),
         ratings=rate(*_points(agents, by_cell, weights.shape[1])),
         effort=[
             _effort(
@@ -222,7 +225,7 @@ def cell_of(
     trolls: str,
     games: dict[int, Result],
     weights: NDArray[np.int64],
-    largest: float,
+    bounds: Bounds,
 ) -> Cell:
     """The figures of one agent's dwarfs against one agent's trolls.
 
@@ -231,7 +234,7 @@ def cell_of(
         trolls: the trolls' agent.
         games: one or more, by start.
         weights: what ``resample_weights`` drew, for these starts or more.
-        largest: the ruleset's ``largest_margin``.
+        bounds: of a battle's margin: the ruleset's ``margins``.
     """
     results = list(games.values())
     margins = _margins(games)
@@ -243,7 +246,7 @@ def cell_of(
         draws=int((margins == 0).sum()),
         losses=int((margins < 0).sum()),
         distinct=_count_distinct(results),
-        margin=resampled_interval(margins, np.array(list(games)), weights, largest),
+        margin=resampled_interval(margins, np.array(list(games)), weights, bounds),
         limited=sum(endings[limit] for limit in _LIMIT_ENDINGS) / len(results),
         moves=sum(sum(result.moves) for result in results) / len(results),
         effort=_effort(results, results),
@@ -254,7 +257,7 @@ def _pair_scores(
     agents: list[str],
     by_cell: Cells,
     weights: NDArray[np.int64],
-    largest: float,
+    bounds: Bounds,
 ) -> tuple[list[PairScore], list[Interval], list[int]]:
     """The pair results of every two agents, and each agent's score and fewest pairs."""
     pair_scores = []
@@ -275,7 +278,7 @@ def _pair_scores(
                 wins=int((sums > 0).sum()),
                 draws=int((sums == 0).sum()),
                 losses=int((sums < 0).sum()),
-                score=percentile_interval(sums.mean(), drawn, len(both), largest),
+                score=percentile_interval(sums.mean(), drawn, len(both), bounds),
             )
             pair_scores.append(pair)
             for agent, sign in ((i, 1), (j, -1)):
@@ -283,14 +286,14 @@ def _pair_scores(
                 samples[agent] += sign * drawn / opponents
                 fewest[agent] = min(fewest[agent], pair.pairs)
     scores = [
-        percentile_interval(*of_agent, largest)
+        percentile_interval(*of_agent, bounds)
         for of_agent in zip(means, samples, fewest, strict=True)
     ]
     return pair_scores, scores, fewest
 
 
 def _side_margins(
-    agents: list[str], by_cell: Cells, weights: NDArray[np.int64], largest: float
+    agents: list[str], by_cell: Cells, weights: NDArray[np.int64], bounds: Bounds
 ) -> tuple[list[Interval], list[Interval]]:
     size = len(agents)
     means = np.zeros((2, size))
@@ -306,10 +309,10 @@ def _side_margins(
                 fewest[side, agent] = min(fewest[side, agent], len(margins))
     as_dwarfs, as_trolls = (
         [
-            percentile_interval(*of_agent, largest)
+            percentile_interval(*of_agent, side_bounds)
             for of_agent in zip(means[side], samples[side], fewest[side], strict=True)
         ]
-        for side in (0, 1)
+        for side, side_bounds in enumerate((bounds, negated(bounds)))
     )
     return as_dwarfs, as_trolls
 

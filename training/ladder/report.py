@@ -51,7 +51,7 @@ def write_report(folder: Path) -> str:
     results = [result for result in games.results if {result.dwarfs, result.trolls} <= set(met)]
     ruleset = get_ruleset(games.header.rules)
     most = ruleset.largest_margin
-    figures = compute_figures(met, results, most)
+    figures = compute_figures(met, results, ruleset.margins)
     places = decimals(most)
     summary = "\n".join(_summary(games, figures, places))
     title = f"{ruleset.name}: {figures.games:,} games"

@@ -12,7 +12,13 @@ from numpy.typing import NDArray
 from thud_env.rulesets import get_ruleset
 from training.arena.field import Game
 from training.arena.games import Cells, Result, into_cells, paired_margins
-from training.arena.intervals import ENOUGH_PAIRS, Interval, decimals, mean_interval
+from training.arena.intervals import (
+    ENOUGH_PAIRS,
+    Interval,
+    decimals,
+    difference_bounds,
+    mean_interval,
+)
 from training.commands.versions import checkout_commit
 
 LIMITS = {"max_quiet_turns": 60, "max_turns": 300}
@@ -60,8 +66,9 @@ class Tuning:
             CONFIRM: range(starts - 1, starts - 1 - plan.pairs, -1),
         }
         self._cells: Cells = {}
-        largest = get_ruleset(plan.rules).largest_margin
-        self._largest, self._places = largest, decimals(largest)
+        ruleset = get_ruleset(plan.rules)
+        self._gain_bounds = difference_bounds(ruleset.margins)
+        self._places = decimals(ruleset.largest_margin)
 
     def run(self) -> dict[str, Any]:
         """Play the tournament, and return the result, for programs."""
@@ -115,7 +122,8 @@ class Tuning:
             axis=0,
         )
         chosen = [_SEATS.index(seat) for seat in seats]
-        return mean_interval(gains[chosen].sum(axis=0), 2 * len(seats) * self._largest)
+        least, most = self._gain_bounds
+        return mean_interval(gains[chosen].sum(axis=0), (len(seats) * least, len(seats) * most))
 
     def _margins(
         self, phase: str, spec: str, opponent: str, count: int | None
