@@ -15,7 +15,7 @@ import contextlib
 import os
 import random
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from time import monotonic
 
@@ -52,17 +52,27 @@ def seats(dwarfs: str | None, trolls: str | None) -> dict[str, str]:
     return {"dwarfs": dwarfs, "trolls": trolls}
 
 
-def reserve(path: Path) -> None:
-    """Create the record's file before the battle, so that a bad name fails at once.
+@contextlib.contextmanager
+def reserved(path: Path | None) -> Iterator[None]:
+    """Create the record's file before the battle, so that a bad name fails at once. It goes if
+    nothing could be written to it.
 
     Raises:
         FileExistsError: if ``path`` exists; nothing is overwritten.
         OSError: if no file can be made there.
     """
+    if path is None:
+        yield
+        return
     try:
         path.touch(exist_ok=False)
     except FileExistsError:
         raise FileExistsError(f"{path} exists: name another file") from None
+    try:
+        yield
+    finally:
+        if path.exists() and path.stat().st_size == 0:
+            path.unlink()
 
 
 def now_and_then(keep: Callable[[list[str]], None]) -> Callable[[list[str]], None]:
@@ -181,12 +191,11 @@ def _play(arguments: argparse.Namespace, ask: Callable[[str], str]) -> None:
         boards=on_terminal or None in players.values(),
         after_turn=now_and_then(keep),
     )
-    if arguments.record is not None:
-        reserve(arguments.record)
-    try:
-        table.play()
-    finally:
-        keep(table.turns)
+    with reserved(arguments.record):
+        try:
+            table.play()
+        finally:
+            keep(table.turns)
 
 
 if __name__ == "__main__":

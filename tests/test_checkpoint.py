@@ -292,6 +292,16 @@ def test_a_manifest_that_asks_for_another_size_builds_no_network(
         load_policy(saved)
 
 
+def test_a_model_of_any_length_is_refused(saved: Path, monkeypatch) -> None:
+    length = (saved / MODEL).stat().st_size
+    monkeypatch.setattr("agents.networks.checkpoint._MOST_OF_MODEL", length)
+    load_policy(saved)
+    with (saved / MODEL).open("r+b") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(CheckpointError, match=f"{MODEL} is longer than {length} bytes"):
+        load_policy(saved)
+
+
 def test_a_manifest_of_any_length_is_refused_in_a_short_line(saved: Path) -> None:
     edit_manifest(saved, planes="x" * 500_000)
     with pytest.raises(CheckpointError, match="has planes") as error:

@@ -259,7 +259,7 @@ def test_a_reader_that_has_gone_away_ends_a_command_without_a_line() -> None:
     ("work", "words", "stream", "said"),
     [
         ("print('x')", [], "stdout", "small: standard output: No space left on device\n"),
-        ("print('x' * 10**6)", [], "stdout", "small: No space left on device\n"),
+        ("print('x' * 10**6)", [], "stdout", "small: standard output: No space left on device\n"),
         ("print('x')", ["--help"], "stdout", "small: standard output: No space left on device\n"),
         ("print('x', file=sys.stderr)", [], "stderr", ""),
     ],
@@ -269,7 +269,8 @@ def test_a_full_standard_stream_is_a_disk_that_fails(
 ) -> None:
     program = (
         "import sys; from thud_env.command import Command; "
-        f"sys.exit(Command('package.small', 'What it does.').run(lambda _: {work}, {words}))"
+        "command = Command('package.small', 'What it does. ' * 9999); "
+        f"sys.exit(command.run(lambda _: {work}, {words}))"
     )
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(

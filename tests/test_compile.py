@@ -213,12 +213,12 @@ def test_compiling_that_takes_long_is_announced_once_a_module(call, tmp_path: Pa
     text = source.read_text()
     assert text.count("PATIENCE = 1.0\n") == 1
 
-    def said(patience: float, cache: str) -> str:
+    def said(patience: float, cache: str, **places: str) -> str:
         source.write_text(text.replace("PATIENCE = 1.0\n", f"PATIENCE = {patience}\n"))
         return subprocess.run(
             [sys.executable, "-c", CALL],
             cwd=tmp_path,
-            env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / cache)},
+            env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / cache), **places},
             capture_output=True,
             text=True,
             check=True,
@@ -228,6 +228,12 @@ def test_compiling_that_takes_long_is_announced_once_a_module(call, tmp_path: Pa
     assert re.findall(r"compiling ([\w.]+);", first) == ["thud_env.outer", "agents.player"]
     assert said(0.0, "one") == "", "the second start should not compile"
     assert said(1000.0, "other") == ""
+    (tmp_path / "file").touch()
+    nowhere = said(0.0, "file", NUMBA_CACHE_LOCATOR_CLASSES="UserProvidedCacheLocator")
+    assert "every start compiles" in nowhere
+    assert f"set NUMBA_CACHE_DIR to a folder, another than {tmp_path / 'file'}," in nowhere
+    assert "compiling thud_env.outer\n" in nowhere
+    assert "later" not in nowhere
 
 
 @pytest.mark.slow

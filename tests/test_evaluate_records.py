@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -77,6 +79,18 @@ def test_what_a_killed_process_of_the_same_number_left_is_not_in_the_way(tmp_pat
     (left / "1.thud").write_text("a part")
     assert main([*GREEDY, "--games", "1", "--max-turns", "9", "--records", str(folder)]) == 0
     assert [path.name for path in tmp_path.iterdir()] == ["battles"]
+
+
+def test_figures_are_printed_even_if_a_note_cannot_be() -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "training.evaluate", *GREEDY, "--games", "2"],
+            stdout=subprocess.PIPE,
+            stderr=full,
+            text=True,
+            check=False,
+        )
+    assert "\n2 battles of classic" in done.stdout
 
 
 def test_records_are_all_written_or_none(tmp_path: Path, monkeypatch, capsys) -> None:

@@ -18,7 +18,7 @@ from agents.simple import RandomAgent
 from agents.terminal.session import HELP, MOST_SHOWN, Table, columns
 from agents.terminal.typed_turns import read_turn, turns_beginning
 from agents.words import standing, verdict
-from thud_env import RULESETS, IllegalMove, Position, read_record
+from thud_env import RULESETS, IllegalMove, Position, Record, read_record
 
 ROOT = Path(__file__).parents[1]
 START = Position.start("classic")
@@ -443,6 +443,23 @@ def test_a_file_that_exists_is_kept_and_nothing_is_played(tmp_path: Path, capsys
     out, err = capsys.readouterr()
     assert (out, err) == ("", f"play: {path} exists: name another file\n")
     assert path.read_text() == "kept"
+
+
+def test_a_record_that_could_not_be_written_leaves_its_name_free(
+    tmp_path: Path, capsys, monkeypatch
+) -> None:
+    def full(path: Path, record: Record) -> None:
+        raise OSError(28, "No space left on device", str(path))
+
+    path = tmp_path / "mine.thud"
+    words = ["--dwarfs", "random", "--trolls", "random", "--max-turns", "2", "--record", str(path)]
+    monkeypatch.setattr(play, "write_record", full)
+    assert main(words) == 1
+    assert capsys.readouterr().err == f"play: {path}: No space left on device\n"
+    assert not path.exists()
+    monkeypatch.undo()
+    assert main(words) == 0
+    assert len(read_record(path).turns) == 2
 
 
 def test_what_was_played_is_recorded_if_an_agent_gives_up(

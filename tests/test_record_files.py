@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from thud_env import Position, Record, read_record, write_record
+from thud_env import Position, Record, RecordError, read_record, write_record
 
 
 def test_a_missing_file_is_an_os_error(tmp_path):
@@ -16,6 +16,22 @@ def test_a_missing_file_is_an_os_error(tmp_path):
 def test_the_text_of_a_record_is_no_path():
     with pytest.raises(TypeError, match=r"Record\.from_text\(text\) reads"):
         read_record(Record(Position.start()).text)
+
+
+def test_a_file_that_no_record_is_as_long_as_is_neither_read_nor_written(tmp_path, monkeypatch):
+    path = tmp_path / "huge.thud"
+    with path.open("wb") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(RecordError, match=r"huge\.thud: it is longer than 16777216 bytes"):
+        read_record(path)
+    record = Record(Position.start(), ("dF1-F5",), {"Event": "x" * 1000})
+    monkeypatch.setattr("thud_env.record.files._MOST_BYTES", len(record.text) - 1)
+    with pytest.raises(RecordError, match="longer than"):
+        write_record(tmp_path / "new.thud", record)
+    assert not (tmp_path / "new.thud").exists()
+    monkeypatch.setattr("thud_env.record.files._MOST_BYTES", len(record.text))
+    write_record(tmp_path / "new.thud", record)
+    assert read_record(tmp_path / "new.thud") == record
 
 
 @pytest.mark.parametrize("failing", ["fsync", "replace"])

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import thud_env
+import thud_env.actions
 
 
 def first_legal(position: thud_env.Position) -> np.int32:
@@ -79,6 +80,12 @@ envs.starts = starts
 seat.starts = None
 thud_env.ThudEnv().starts = "text"
 print(env.observation_space("dwarf_0")["observation"].shape)
+seat.step(seat.action_space.sample())
+position = thud_env.Position.start()
+actions = position.legal_actions()
+position.apply(actions[0])
+position.turn_of(actions[:1])
+thud_env.actions.describe_action(actions[0])
 thud_env.ThudVectorEnv(2, side="both", opponent=None)
 """
 WRONG = """
@@ -127,10 +134,13 @@ def test_editors_see_every_argument(made: type) -> None:
 @pytest.mark.slow
 def test_mypy_finds_what_is_misspelt(tmp_path: Path) -> None:
     api = pytest.importorskip("mypy.api", reason="make lint installs mypy")
-    for name, text in (("right", RIGHT), ("wrong", WRONG)):
+    _, _, first_of_readme = (ROOT / "README.md").read_text().partition("```python\n")
+    readme = first_of_readme.partition("```")[0]
+    for name, text in (("right", RIGHT), ("readme", readme), ("wrong", WRONG)):
         (tmp_path / f"{name}.py").write_text(text)
     config = ["--config-file", str(ROOT / "pyproject.toml")]  # as `make lint`, whose cache serves
-    out, err, _ = api.run([*config, str(tmp_path / "right.py"), str(tmp_path / "wrong.py")])
+    names = ("right.py", "readme.py", "wrong.py")
+    out, err, _ = api.run([*config, *(str(tmp_path / name) for name in names)])
     found = [line.split(":")[:2] for line in out.splitlines() if ": error: " in line]
     calls = [number for number, line in enumerate(WRONG.splitlines(), 1) if "(" in line]
     assert [Path(path).name for path, _ in found] == ["wrong.py"] * len(calls), out + err

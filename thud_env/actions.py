@@ -22,7 +22,7 @@ The table above is held against the constants below by ``tests/test_actions.py``
 from __future__ import annotations
 
 import operator
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 from numpy.typing import NDArray
@@ -157,20 +157,20 @@ def as_action(action: Any) -> int:
     return index
 
 
-def describe_action(action: int) -> str:
+def describe_action(action: SupportsIndex) -> str:
     """A decision in words: ``"F1-F5"``, ``"capture E5"``, ``"done"``.
 
     Raises:
         IllegalMove: if ``action`` is not in 0 .. 6469.
         TypeError: if it is not one integer.
     """
-    action = as_action(action)
-    if action < CAPTURE:
-        start, end = SQUARE_OF_CELL[MOVE_FROM[action]], SQUARE_OF_CELL[MOVE_TO[action]]
+    index = as_action(action)
+    if index < CAPTURE:
+        start, end = SQUARE_OF_CELL[MOVE_FROM[index]], SQUARE_OF_CELL[MOVE_TO[index]]
         return f"{SQUARE_NAMES[start]}-{SQUARE_NAMES[end]}"
-    if action < CAPTURE_ALL:
-        return f"capture {SQUARE_NAMES[action - CAPTURE]}"
-    return _WORDS[action]
+    if index < CAPTURE_ALL:
+        return f"capture {SQUARE_NAMES[index - CAPTURE]}"
+    return _WORDS[index]
 
 
 def _symmetric_actions() -> NDArray[np.int16]:

@@ -32,6 +32,7 @@ BATTLE_LIMITS = {
 }
 """The limits of battles that commands may set, and what each counts."""
 _LONGEST_LINE = 2000
+_OF_A_DISK = (errno.ENOSPC, errno.EIO, errno.EFBIG, errno.EDQUOT)
 _OF_A_NAME = (
     FileExistsError,
     FileNotFoundError,
@@ -69,6 +70,10 @@ class Command(argparse.ArgumentParser):
         """As argparse's."""
         self.epilog = self._more()
         return super().format_help()
+
+    def print_help(self, file: Any = None) -> None:
+        """As argparse's, which would say nothing of a disk that is full."""
+        print(self.format_help(), end="", file=file or sys.stdout)
 
     def add_argument(self, *names: str, **how: Any) -> argparse.Action:
         """As argparse's."""
@@ -163,7 +168,7 @@ class Command(argparse.ArgumentParser):
                 if isinstance(error, BrokenPipeError):  # the reader has ended, as head does
                     code = BROKEN_PIPE
                 elif code == 0:
-                    code = say(f"{self._name}: standard output: {_in_words(error)}", 1)
+                    code = say(f"{self._name}: {_in_words(error)}", 1)
         return code
 
     def error(self, message: str) -> NoReturn:
@@ -258,6 +263,8 @@ def _in_words(error: Exception) -> str:
     if not isinstance(error, OSError) or error.strerror is None:
         return str(error)
     name = error.filename if error.filename2 is None else error.filename2
+    if name is None and error.errno in _OF_A_DISK:  # all that writes to files names them
+        name = "standard output"
     return error.strerror if name is None else f"{name}: {error.strerror}"
 
 

@@ -6,7 +6,7 @@ The fast paths work on state rows directly; a ``Position`` wraps one, with check
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Never
+from typing import Any, Never, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -290,7 +290,7 @@ class Position:
         """The planes of ``encoding.PLANES``, [C, 15, 15] float32."""
         return encode_rows(self._row[np.newaxis], check=False)[0]
 
-    def apply(self, action: int) -> Position:
+    def apply(self, action: SupportsIndex) -> Position:
         """The position after one decision.
 
         Raises:
@@ -344,7 +344,7 @@ class Position:
             f"turn {shown(turn)} is illegal for the {self.to_move} in {self.text!r}: {why}"
         )
 
-    def turn_of(self, actions: Iterable[int]) -> str:
+    def turn_of(self, actions: Iterable[SupportsIndex]) -> str:
         """The turn that actions make up, or as much of it as they are: what ``decisions`` undoes.
 
         Raises:

@@ -18,7 +18,7 @@ import sys
 from pathlib import Path
 
 from agents.strict_yaml import read_yaml
-from thud_env.command import Command
+from thud_env.command import Command, say
 from thud_env.errors import ThudError
 from thud_env.outcome import SIDES
 from thud_env.rulesets import Ruleset, get_ruleset
@@ -209,7 +209,7 @@ def _draw(arguments: argparse.Namespace) -> None:
         except NotMeasuredError as error:
             if len(arguments.runs) == 1:
                 raise
-            print(f"curves: {error}: it is left out", file=sys.stderr)
+            say(f"curves: {error}: it is left out", 0)
     if not found:
         raise NotMeasuredError("no run has been measured yet")
     first, (ruleset, _) = next(iter(found.items()))

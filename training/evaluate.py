@@ -23,7 +23,7 @@ import agents
 from agents.asking import rules_learnt
 from agents.threads import use_one_thread
 from thud_env import Record
-from thud_env.command import Command, bounded
+from thud_env.command import Command, bounded, say
 from thud_env.errors import ThudError
 from thud_env.rules.row import LIMITS, limits_of, new_row
 from thud_env.rulesets import get_ruleset
@@ -168,7 +168,6 @@ def _evaluate(arguments: argparse.Namespace) -> None:
     console = CommandConsole(stderr=True)
     with Progress(console, "evaluate", "battles", battles) as progress:
         found = [_played(asked, number, progress) for number in range(len(asked.others))]
-    _print_notes(asked.others, found)
     results = [figures_of(evaluation.played) for evaluation in found]
     if arguments.json:
         told = [
@@ -178,8 +177,9 @@ def _evaluate(arguments: argparse.Namespace) -> None:
         print(json.dumps(told if len(told) > 1 else told[0], indent=2))
     else:
         _print_figures(asked, found, results)
+    sys.stdout.flush()  # the figures first: a disk may be full
+    _print_notes(asked.others, found)
     if arguments.records:
-        sys.stdout.flush()  # the figures first: a disk may be full
         tags = {"Seed": str(asked.seed)}
         records: list[Record] = []
         with console.status("writing the records ..."):
@@ -264,7 +264,7 @@ def _print_notes(others: list[str], found: list[Evaluation]) -> None:
             about.setdefault(note, []).append(other)
     for note, met in about.items():
         against = f"against {', '.join(met)}: " if len(met) < len(others) else ""
-        print(f"evaluate: {against}{note}", file=sys.stderr)
+        say(f"evaluate: {against}{note}", 0)
 
 
 if __name__ == "__main__":

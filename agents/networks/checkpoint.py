@@ -49,6 +49,8 @@ _KINDS = {
 }
 _MOST_BYTES = 1 << 20
 """The longest manifest that is read; one of ours has some 1,000 bytes."""
+_MOST_OF_MODEL = 1 << 30
+"""The longest model that is read; the largest of ours has some 700,000 bytes."""
 _MANY_BLOCKS = 100
 """A network with more blocks is built only if the model has as many tensors."""
 
@@ -157,9 +159,12 @@ def load_policy(folder: str | Path) -> Checkpoint:
     folder = policy_folder(folder)
     manifest = _read_manifest(folder)
     try:
-        model = (folder / MODEL).read_bytes()
+        with (folder / MODEL).open("rb") as file:
+            model = file.read(_MOST_OF_MODEL + 1)
     except OSError as error:
         raise CheckpointError(f"{folder / MODEL} cannot be read: {error.strerror}") from None
+    if len(model) > _MOST_OF_MODEL:
+        raise CheckpointError(f"{folder / MODEL} is longer than {_MOST_OF_MODEL} bytes")
     if hashlib.sha256(model).hexdigest() != manifest["sha256"]:
         raise CheckpointError(f"{folder / MODEL} is damaged: it does not match its manifest")
     try:

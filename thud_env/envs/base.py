@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any, ClassVar, Never, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Never, SupportsIndex, get_args
 
 import gymnasium
 import numpy as np
@@ -203,7 +203,7 @@ class BoardEnv(AECEnv[str, Any, int]):  # type: ignore[misc] # PettingZoo is unt
         if self.render_mode == "human":
             self.render()
 
-    def step(self, action: int | None) -> None:
+    def step(self, action: SupportsIndex | None) -> None:
         """Play one decision of ``agent_selection``; None if that agent's game is over.
 
         Raises:

@@ -53,7 +53,7 @@ from __future__ import annotations
 
 from copy import deepcopy
 from math import isfinite
-from typing import Any, Never, get_args
+from typing import Any, Never, SupportsIndex, get_args
 
 import gymnasium
 import numpy as np
@@ -253,7 +253,7 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
         self._needs_reset = False
         return self._seen()
 
-    def step(self, action: int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+    def step(self, action: SupportsIndex) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Play one decision of the learner's, then the opponent's until the learner decides again.
 
         Returns:

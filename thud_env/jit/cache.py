@@ -9,6 +9,7 @@ only if its hash says that it is whole and of these sources.
 from __future__ import annotations
 
 import hashlib
+import os
 import sys
 import threading
 from collections.abc import Callable
@@ -81,15 +82,23 @@ def _may_fail(save: Callable[..., None]) -> Callable[..., None]:
 
 
 @cache
-def _first_time() -> threading.Lock:
+def _not_kept() -> threading.Lock:
+    """Held for ever once code of this process could not be kept."""
     return threading.Lock()
+
+
+def is_kept() -> bool:
+    """Whether compiled code could be kept so far."""
+    return not _not_kept().locked()
 
 
 def warn_once(reason: str) -> None:
     """Warn, once a process, that compiled code cannot be kept."""
-    if _first_time().acquire(blocking=False):  # for ever
+    if _not_kept().acquire(blocking=False):
+        refused = os.environ.get("NUMBA_CACHE_DIR")
+        another = f"another than {refused}, " if refused else ""
         print(
             f"thud_env: compiled code cannot be kept, so every start compiles: {reason}; "
-            "set NUMBA_CACHE_DIR to a folder that can be written",
+            f"set NUMBA_CACHE_DIR to a folder, {another}that can be written",
             file=sys.stderr,
         )

@@ -15,7 +15,7 @@ import numba
 from numba import types
 
 from thud_env.jit.alone import compile_alone
-from thud_env.jit.cache import check, warn_once
+from thud_env.jit.cache import check, is_kept, warn_once
 
 PATIENCE = 1.0
 """Seconds of compiling before it is announced."""
@@ -138,7 +138,8 @@ def _widening(fold: Callable[..., Any]) -> Callable[..., Any]:
 @cache
 def _announce(module: str) -> None:
     """Announce, once for each module in a process, that it is being compiled."""
-    print(f"thud_env: compiling {module}; later starts find it compiled", file=sys.stderr)
+    later = "; later starts find it compiled" if is_kept() else ""
+    print(f"thud_env: compiling {module}{later}", file=sys.stderr)
 
 
 def announced(compiler: Callable[..., Any], module: str) -> Callable[..., Any]:

@@ -71,6 +71,8 @@ _LIMIT_THAT_ENDS = {
     Termination.QUIET_LIMIT: "max_quiet_turns",
     Termination.TURN_LIMIT: "max_turns",
 }
+_MOST_BYTES = 1 << 24
+"""Some fifty times what the longest battle takes: 32767 turns of a line each."""
 _GUESSES = ("classic", "classic-all", "classic-any", "koom-valley", "koom-valley-football")
 """The rulesets, in the order in which they are tried on a record that names none."""
 
@@ -231,12 +233,22 @@ def read_record(path: str | PathLike[str], rules: str | Ruleset | None = None) -
     """
     if isinstance(path, str) and "\n" in path:
         raise TypeError("path: that is a record's text, which Record.from_text(text) reads")
-    data = Path(path).read_bytes()
+    with Path(path).open("rb") as file:
+        data = file.read(_MOST_BYTES + 1)
     try:
+        _check_length(data)
         return Record.from_text(decode_record(data), rules)
     except RecordError as error:
         error.path = str(path)
         raise
+
+
+def _check_length(data: bytes) -> None:
+    """Refuse what no battle takes, before its lines are told apart: that takes ten times as much
+    memory.
+    """
+    if len(data) > _MOST_BYTES:
+        raise RecordError(f"it is longer than {_MOST_BYTES} bytes, which no record is")
 
 
 def _behind_links(path: Path) -> Path:
@@ -257,19 +269,21 @@ def write_record(path: str | PathLike[str], record: Record) -> None:
 
     Raises:
         TypeError: if ``record`` is not a ``Record``.
-        RecordError: as its ``text`` does.
+        RecordError: as its ``text`` does, and if it could not be read: its tags are too long.
         OSError: if the file cannot be written; it names ``path``.
     """
     if not isinstance(record, Record):  # a Position has a text, too
         raise TypeError(f"{type(record).__name__} cannot be written: a Record would be right")
+    data = record.text.encode()
+    _check_length(data)
     target = _behind_links(Path(path))
     if target.exists() and not target.is_file():
-        target.write_bytes(record.text.encode())
+        target.write_bytes(data)
         return
     temporary = target.with_name(f".{secrets.token_hex(8)}.thud.tmp")
     try:
         with temporary.open("xb") as file:
-            file.write(record.text.encode())
+            file.write(data)
             file.flush()
             fsync(file.fileno())
         if target.exists():
