@@ -14,6 +14,7 @@ from rich.console import Console
 from untrained import link_untrained
 
 from thud_env.outcome import SIDES
+from training.process.roles import Roles
 from training.process.state import State
 from training.runs.anchors import SCORE, Anchors, Best
 from training.runs.folder import RunFolder
@@ -234,3 +235,14 @@ def test_a_run_that_goes_on_from_before_its_best_checkpoint_forgets_it(
         run(self_play_trainer(config), folder, Console(file=io.StringIO()))
     for role in SIDES:
         assert (checkpoints.best / role / "model.safetensors").exists()
+
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_each_role_is_measured_with_its_own_network(side: int) -> None:
+    config = dataclasses.replace(TINY, anchors=("random",), anchor_games=2, max_turns=4)
+    roles, asked = Roles.of(config), set()
+    for number, network in enumerate(roles.networks):
+        network.register_forward_hook(lambda *_, number=number: asked.add(number))
+    Anchors(config)._margin(roles, side, "random", 1, 2)
+    roles.close()
+    assert asked == {side}

@@ -500,3 +500,12 @@ def test_some_battles_are_searched_to_the_full_depth_and_others_a_turn_less(
     assert {frozenset(one) for one in seen} == {frozenset({depth}), frozenset({shallow})}
     if depth != shallow:
         assert np.mean([one == {depth} for one in seen]) == pytest.approx(0.3, abs=0.1)
+
+
+@pytest.mark.parametrize(("lows", "won"), [((0.1, -0.1), False), ((-0.1, 0.1), True)])
+def test_the_tables_before_are_the_ones_to_be_beaten(lows, won, tmp_path, monkeypatch) -> None:
+    write_tables(tmp_path / "newest.npz", "classic", *read_values(tables_path("classic"))[1:])
+    found = iter([SimpleNamespace(total=Interval(1, low, 2), margins={}) for low in lows])
+    monkeypatch.setattr(match, "play_pairs", lambda *_, **__: None)
+    monkeypatch.setattr(match.PairFigures, "of", lambda _: next(found))
+    assert match.play_match(tmp_path / "newest.npz", "classic", ENOUGH_PAIRS)["won"] == won

@@ -109,3 +109,9 @@ def test_untried_decisions_get_the_mean_value_of_the_others() -> None:
     priors = np.array([0.5, 0.25, 0.25])
     completed = completed_values(priors, np.array([3, 1, 0]), np.array([0.9, 0.3, 0.0]))
     assert completed == pytest.approx([0.9, 0.3, (0.5 * 0.9 + 0.25 * 0.3) / 0.75])
+
+
+def test_values_are_weighed_by_the_visits_of_the_most_tried_decision() -> None:
+    """0.015 * (50 + 30) is more than log 3, 0.015 * (50 + 20) is less."""
+    root = GumbelRoot(np.array([0.6, 0.2, 0.2]), 60, 3, np.zeros(3), scale=0.015)
+    assert root.best_decision(np.array([30, 30, 0]), np.array([0.0, 1.0, 0.0])) == 1

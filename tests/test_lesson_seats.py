@@ -11,9 +11,11 @@ import pytest
 import torch
 from small_distillation import FLOAT32, SMALL, TINY, TREE, networks, without_chance
 
+from agents.networks.checkpoint import save_policy
 from agents.networks.drawing import draw_decisions
 from agents.search.scale import as_share
 from thud_env.batch.states import legal_lists
+from thud_env.outcome import SIDES
 from thud_env.rules.row import MAX_TURNS, TO_MOVE, TURNS
 from training.arena.openings import read_openings
 from training.distill.alphabeta_teacher import AlphaBetaTeacher
@@ -162,3 +164,20 @@ def test_values_follow_what_came_after_as_much_as_they_are_told_to(decay: float)
     given = lessons.give(AlphaBetaTeacher(config.teacher, "classic"), with_student=False)
     own = np.array([as_share(value, True) for value in given.labels.values.tolist()])
     assert np.allclose(given.values, own, atol=1e-6) == (decay == 0.0)
+
+
+def test_students_that_begin_with_weights_play_from_the_first_lesson_on(
+    tmp_path, monkeypatch
+) -> None:
+    for role, network in zip(SIDES, networks(), strict=True):
+        save_policy(tmp_path / "pair" / role, network, role=role, rules="classic", decisions=0)
+    seen, give = [], Lessons.give
+
+    def note(lessons, teacher, with_student):
+        seen.append(with_student)
+        return give(lessons, teacher, with_student)
+
+    monkeypatch.setattr(Lessons, "give", note)
+    config = dataclasses.replace(TINY, start_from=str(tmp_path / "pair"))
+    Distillation(config, tmp_path).update()
+    assert seen == [True]

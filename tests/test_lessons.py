@@ -12,7 +12,7 @@ import torch
 from small_distillation import FLOAT32, SMALL, TINY, networks, without_chance
 
 from thud_env import Position
-from thud_env.rules.row import ONGOING, TERMINATION, TO_MOVE
+from thud_env.rules.row import MAX_QUIET_TURNS, MAX_TURNS, ONGOING, TERMINATION, TO_MOVE
 from thud_env.rulesets import CLASSIC, RULESETS
 from training.distill.alphabeta_teacher import AlphaBetaTeacher
 from training.distill.config import LessonConfig
@@ -101,3 +101,25 @@ def test_a_damaged_state_is_refused_and_changes_nothing(
         lessons.restore(damaged)
     assert all(torch.equal(one, before.tensors[n]) for n, one in lessons.state().tensors.items())
     lessons.restore(before)
+
+
+@pytest.mark.parametrize("book", [0.0, 1.0])
+def test_battles_of_lessons_have_the_limits_of_the_run(book: float) -> None:
+    how = LessonConfig(book=book)
+    config = dataclasses.replace(TINY, max_quiet_turns=77, max_turns=333, lessons=how)
+    lessons = Lessons(config, networks(), FLOAT32, np.random.SeedSequence(1))
+    rows = np.stack([lessons._start() for _ in range(8)])
+    assert (rows[:, [MAX_QUIET_TURNS, MAX_TURNS]] == (77, 333)).all()
+
+
+def test_any_decision_may_lead_to_a_start() -> None:
+    how = LessonConfig(book=0.0, random_start=1)
+    config = dataclasses.replace(TINY, lessons=how)
+    lessons = Lessons(config, networks(), FLOAT32, np.random.SeedSequence(1))
+    start = Position.from_text("1d1d1/7/4T4/11/13/15/15/7R7/15/15/13/11/9/7/5 t - 0 0")
+    after = map(start.apply, start.legal_actions().tolist())
+    amid = next(p for p in after if p.to_move == "trolls" and len(p.legal_actions()) < 9)
+    lessons._setup = amid.row
+    children = map(amid.apply, amid.legal_actions().tolist())
+    wanted = {amid.row.tobytes(), *(p.row.tobytes() for p in children if p.outcome is None)}
+    assert {lessons._start().tobytes() for _ in range(300)} >= wanted

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 import torch
 
@@ -50,3 +52,16 @@ def test_every_weight_has_one_optimiser_and_hidden_convolutions_have_muon() -> N
     assert sorted(names[one] for one in trained["muon"]) == [
         f"trunk.{block}.{layer}.weight" for block in (0, 1) for layer in ("first", "second")
     ]
+
+
+def test_a_step_follows_the_running_average_and_looks_ahead() -> None:
+    torch.manual_seed(0)
+    weight = torch.zeros(4, 2, 3, 3, requires_grad=True)
+    optimiser, average = Muon([weight], learning_rate=1e-2), torch.zeros_like(weight)
+    for gradient in torch.randn(3, *weight.shape):
+        before, weight.grad = weight.detach().clone(), gradient
+        optimiser.step()
+        average = 0.95 * average + 0.05 * gradient
+        along = orthogonal((0.05 * gradient + 0.95 * average).flatten(1))
+        wanted = -1e-2 * 0.2 * math.sqrt(18) * along.view_as(weight)
+        torch.testing.assert_close(weight.detach() - before, wanted, atol=1e-6, rtol=1e-3)

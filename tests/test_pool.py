@@ -16,6 +16,7 @@ from small_run import SMALL_RUN
 from agents.networks.checkpoint import CheckpointError, load_policy
 from agents.networks.config import NetworkConfig
 from agents.networks.network import Network
+from thud_env import BatchedGame
 from thud_env.outcome import SIDES
 from training.config import OpponentConfig, PPOConfig, TrainConfig
 from training.learner.batches import batches_of
@@ -335,3 +336,17 @@ def test_new_snapshots_are_not_met_before_others_are_drawn(tmp_path: Path) -> No
     assert league.state()["drawn"] == ["000000000005"] * 2
     league.redraw()
     assert league.state()["drawn"] != ["000000000005"] * 2
+
+
+def test_scripted_opponents_draw_by_the_seed_of_the_run_and_each_side_by_its_own() -> None:
+    opponents = OpponentConfig(scripted=1.0, players=("random",))
+    config = dataclasses.replace(CONFIG, opponents=opponents)
+    rows = BatchedGame(8, observations=False, masks=None).rows
+
+    def decided(seed: int, side: int) -> tuple[int, ...]:
+        seats = Opponents(config, 2, np.random.SeedSequence(seed), Precision(False))
+        games = np.full(8, 1 - side)  # the seats are a troll, then a dwarf
+        return tuple(seats.act(side, games, rows, np.zeros(8)).tolist())
+
+    assert decided(1, 0) == decided(1, 0)
+    assert len({decided(1, 0), decided(2, 0), decided(1, 1)}) == 3

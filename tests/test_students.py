@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 
 import numpy as np
 import pytest
@@ -148,3 +149,14 @@ def test_the_value_loss_is_weighed_in_points() -> None:
     assert student.learn(1, 0.0)["value_loss"] == 8**2
     (gradient,) = student._network.value[-1].bias.grad.tolist()
     assert gradient == 0.5 * 2 * 32 * -8
+
+
+def test_the_policy_loss_is_a_mean_over_states_however_many_decisions_have_labels() -> None:
+    row, legal = Position.start().row[None], Position.start().legal_actions()
+    labels = Labels(*(np.array(part) for part in ([4], legal[:4], [0, 10, 30, 90], [0])))
+    uniform = networks()[0]
+    for parameter in uniform.parameters():
+        torch.nn.init.zeros_(parameter)
+    student = taught(uniform, StudentConfig(minibatch_size=3, learning_rate=0.0))
+    student.add(Lesson(row, labels, np.zeros(1, np.float32)))
+    assert student.learn(1, 0.0)["policy_loss"] == pytest.approx(math.log(len(legal)))
