@@ -13,8 +13,9 @@ from resumed_run import TINY, lines, unbroken_run
 from rich.console import Console
 from untrained import link_untrained
 
+from agents.networks.checkpoint import load_policy
 from thud_env.outcome import SIDES
-from training.process.roles import Roles
+from training.process.roles import Roles, save_role, two_networks
 from training.process.state import State
 from training.runs.anchors import SCORE, Anchors, Best
 from training.runs.folder import RunFolder
@@ -246,3 +247,13 @@ def test_each_role_is_measured_with_its_own_network(side: int) -> None:
     Anchors(config)._margin(roles, side, "random", 1, 2)
     roles.close()
     assert asked == {side}
+
+
+@pytest.mark.parametrize("agreement", [False, True])
+def test_a_policy_says_whether_it_learnt_to_agree(agreement: bool, tmp_path: Path) -> None:
+    config = dataclasses.replace(TINY, agreement=agreement)
+    network = two_networks(config.network)[1]
+    save_role(tmp_path / "trolls", "trolls", network, config, 7)
+    saved = load_policy(tmp_path / "trolls")
+    assert (saved.role, saved.rules, saved.decisions) == ("trolls", config.rules, 7)
+    assert saved.agreement == agreement

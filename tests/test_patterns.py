@@ -333,3 +333,18 @@ def test_a_constant_that_is_no_evaluation_is_refused(
         np.savez(path, **{**file, "constant": np.array(constant)})
     with pytest.raises(TablesError, match=re.escape(str(path))):
         read_tables(path)
+
+
+ENDED_BY_A_QUIET_MOVE = {
+    "a third troll comes to the stone": place("koom-valley", "C4 D4 M12 L12", "G8 J8 H5", "t"),
+    "the last troll is shut in": place(
+        "koom-valley-football", "B7 B9 C7 C8 D9 H3", "B8", rock="H12"
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    "position", ENDED_BY_A_QUIET_MOVE.values(), ids=list(ENDED_BY_A_QUIET_MOVE)
+)
+def test_it_is_not_said_to_go_on_where_a_quiet_move_may_end_it(position: Position) -> None:
+    assert not has_replies(position.row.copy())

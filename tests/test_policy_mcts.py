@@ -420,3 +420,14 @@ def test_no_leaf_is_valued_beyond_the_best_end(sign: int, monkeypatch: pytest.Mo
     start = Position.start()
     rows = np.stack([start.row, start.play("dE2-E6").row])
     assert judge.judge(rows).values.tolist() == [sign, -sign]
+
+
+def test_leaves_of_several_games_are_searched_by_the_tables_of_each(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(pairs, "PRETRAINED", tmp_path)
+    starts = {rules: Position.start(rules).row[np.newaxis] for rules in ("classic", "koom-valley")}
+    for rules in starts:
+        network = Network(NetworkConfig(channels=4, blocks=1, key_size=2))
+        save_policy(tmp_path / rules / "dwarfs", network, role="dwarfs", rules=rules, decisions=0)
+    judge = LeafJudge(PolicyAgent("champion"), bfloat16=False, lookahead=1, temperature=1.0)
+    for rules, rows in starts.items():
+        assert judge.value(rows).values == Lookahead(rules, 1).search(rows)[0]

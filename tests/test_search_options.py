@@ -156,3 +156,10 @@ def test_a_seed_makes_a_player_forget_its_plans(spec: str) -> None:
     assert player.get_state()["plans"]
     player.seed(5)
     assert player.get_state() == agents.make(spec, seed=5).get_state()
+
+
+@pytest.mark.parametrize("considered", [3, 5])
+def test_no_more_decisions_are_tried_than_are_to_be_considered(considered: int) -> None:
+    spec = f"policy+mcts:pretrained/classic,root=gumbel,sims=16,considered={considered}"
+    thought = agents.make(spec).think(Position.start().row)
+    assert sum(tried > 0 for tried in thought.visits.values()) == considered

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from by_hand import decide, place
 
+from agents.search.reading import best_edge
 from agents.search.tree import Tree, add_node, back_up, choose, clear, list_decisions
 from thud_env import Position
 from thud_env.actions import describe_action
@@ -89,3 +90,15 @@ def test_no_set_of_captures_is_listed_twice() -> None:
     assert set(others) == {"capture G6", "capture H6", "capture J6", "done"}
     captured = next(a for a in begun.legal_actions().tolist() if describe_action(a) == "capture H6")
     assert listed(begun.apply(captured), captured) == ["capture J6", "done"]
+
+
+def test_of_decisions_tried_equally_often_the_one_with_the_best_mean_is_best() -> None:
+    tree = Tree.of_size(1, 4, exploration=1.0, reduction=0.0)
+    clear(tree, 0)
+    tree.decisions[:3] = (7, 8, 9)
+    node = add_node(tree, 0, 3)
+    tree.priors[0, :3] = (0.5, 0.2, 0.3)
+    assert best_edge(tree, 0, node) == 0, "untried: the likeliest"
+    tree.visits[0, :3] = (2, 2, 1)
+    tree.totals[0, :3] = (0.2, 0.6, 0.9)
+    assert best_edge(tree, 0, node) == 1

@@ -240,3 +240,20 @@ def test_a_candidate_changes_an_option_that_the_base_names() -> None:
         "alphabeta:depth=2,quiescence=2,nodes=9",
     ]
     assert candidates("mcts", ["sims=5"]) == ["mcts:sims=5"]
+
+
+def test_what_the_confirmation_does_not_show_is_not_recommended(
+    tmp_path: Path, worth: dict[str, float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def play(field: Field, games: list[Game], workers: int) -> Generator[Result]:
+        for game in games:  # the candidate is better from the starts of the search alone
+            mine = [spec == "mcts:sims=10,c=2" for spec in (game.dwarfs, game.trolls)]
+            gain = 6 if game.start < 40 else -1
+            drawn = np.random.default_rng(field.seeds(game))
+            margin = int(drawn.normal(gain * (mine[0] - mine[1]), 2))
+            yield Result(*game, margin, "quiet_limit", "", (1, 1), (1.0, 1.0), (None, None))
+
+    monkeypatch.setattr(ladder, "play_games", play)
+    result = tune(tmp_path)
+    assert list(result[CONFIRM]) == ["mcts:sims=10,c=2"]
+    assert result["recommended"] == []

@@ -601,3 +601,13 @@ def test_battles_start_from_rows_in_a_tensor():
 def test_a_ragged_mask_of_resets_is_named():
     with pytest.raises(ValueError, match=r"^reset_mask: \[\[True\], \[True, False\]\] is no array"):
         ThudVectorEnv(2).reset(options={"reset_mask": [[True], [True, False]]})
+
+
+def test_of_the_positions_given_each_battle_that_is_reset_gets_its_own() -> None:
+    env = ThudVectorEnv(3, opponent="random-decisions", side="dwarfs")
+    env.reset(seed=1)
+    before = env.rows
+    given = [thud_env.Position.start(max_turns=turns) for turns in (101, 103, 105)]
+    env.reset(options={"position": given, "reset_mask": np.array([False, True, True])})
+    assert np.array_equal(env.rows[0], before[0])
+    assert np.array_equal(env.rows[1:], [one.row for one in given[1:]])
