@@ -231,7 +231,7 @@ def test_compiling_that_takes_long_is_announced_once_a_module(call, tmp_path: Pa
     (tmp_path / "file").touch()
     nowhere = said(0.0, "file", NUMBA_CACHE_LOCATOR_CLASSES="UserProvidedCacheLocator")
     assert "every start compiles" in nowhere
-    assert f"set NUMBA_CACHE_DIR to a folder, another than {tmp_path / 'file'}," in nowhere
+    assert f"set NUMBA_CACHE_DIR to a folder other than {tmp_path / 'file'} that" in nowhere
     assert "compiling thud_env.outer\n" in nowhere
     assert "later" not in nowhere
 

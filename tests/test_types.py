@@ -85,6 +85,7 @@ position = thud_env.Position.start()
 actions = position.legal_actions()
 position.apply(actions[0])
 position.turn_of(actions[:1])
+thud_env.Record.from_decisions(position, actions[:1])
 thud_env.actions.describe_action(actions[0])
 thud_env.ThudVectorEnv(2, side="both", opponent=None)
 """

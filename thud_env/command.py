@@ -32,7 +32,7 @@ BATTLE_LIMITS = {
 }
 """The limits of battles that commands may set, and what each counts."""
 _LONGEST_LINE = 2000
-_OF_A_DISK = (errno.ENOSPC, errno.EIO, errno.EFBIG, errno.EDQUOT)
+_OF_WRITING = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 _OF_A_NAME = (
     FileExistsError,
     FileNotFoundError,
@@ -168,6 +168,7 @@ class Command(argparse.ArgumentParser):
                 if isinstance(error, BrokenPipeError):  # the reader has ended, as head does
                     code = BROKEN_PIPE
                 elif code == 0:
+                    error.filename = "standard output"
                     code = say(f"{self._name}: {_in_words(error)}", 1)
         return code
 
@@ -263,7 +264,7 @@ def _in_words(error: Exception) -> str:
     if not isinstance(error, OSError) or error.strerror is None:
         return str(error)
     name = error.filename if error.filename2 is None else error.filename2
-    if name is None and error.errno in _OF_A_DISK:  # all that writes to files names them
+    if name is None and error.errno in _OF_WRITING:  # what writes to files names them
         name = "standard output"
     return error.strerror if name is None else f"{name}: {error.strerror}"
 

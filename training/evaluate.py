@@ -168,6 +168,7 @@ def _evaluate(arguments: argparse.Namespace) -> None:
     console = CommandConsole(stderr=True)
     with Progress(console, "evaluate", "battles", battles) as progress:
         found = [_played(asked, number, progress) for number in range(len(asked.others))]
+    _print_notes(asked.others, found)
     results = [figures_of(evaluation.played) for evaluation in found]
     if arguments.json:
         told = [
@@ -177,9 +178,8 @@ def _evaluate(arguments: argparse.Namespace) -> None:
         print(json.dumps(told if len(told) > 1 else told[0], indent=2))
     else:
         _print_figures(asked, found, results)
-    sys.stdout.flush()  # the figures first: a disk may be full
-    _print_notes(asked.others, found)
     if arguments.records:
+        sys.stdout.flush()  # the figures first: a disk may be full
         tags = {"Seed": str(asked.seed)}
         records: list[Record] = []
         with console.status("writing the records ..."):

@@ -51,6 +51,7 @@ _MOST_BYTES = 1 << 20
 """The longest manifest that is read; one of ours has some 1,000 bytes."""
 _MOST_OF_MODEL = 1 << 30
 """The longest model that is read; the largest of ours has some 700,000 bytes."""
+_BLOCK = 1 << 26
 _MANY_BLOCKS = 100
 """A network with more blocks is built only if the model has as many tensors."""
 
@@ -103,8 +104,8 @@ def save_policy(
     Raises:
         FileExistsError: if ``folder`` exists; nothing is overwritten.
         NotFiniteError: if a weight is infinite or NaN.
-        ThudError: if there is no such role or ruleset, the network cannot learn that game, or
-            ``decisions`` is not an integer, 0 or more.
+        ThudError: if there is no such role or ruleset, the network cannot learn that game or is
+            too large, or ``decisions`` is not an integer, 0 or more.
         TypeError: if the network is of another library.
     """
     if not isinstance(network, PolicyNetwork):
@@ -128,6 +129,10 @@ def save_policy(
             },
             metadata={"network": json.dumps(config)},
         )
+        if len(model) > _MOST_OF_MODEL:
+            raise ThudError(
+                f"the network takes {len(model)} bytes: {_MOST_OF_MODEL} at most can be read again"
+            )
         manifest = {
             "format": FORMAT,
             "format_version": FORMAT_VERSION,
@@ -160,7 +165,9 @@ def load_policy(folder: str | Path) -> Checkpoint:
     manifest = _read_manifest(folder)
     try:
         with (folder / MODEL).open("rb") as file:
-            model = file.read(_MOST_OF_MODEL + 1)
+            model = b""  # in blocks: a bound alone would reserve all that it allows
+            while len(model) <= _MOST_OF_MODEL and (block := file.read(_BLOCK)):
+                model += block
     except OSError as error:
         raise CheckpointError(f"{folder / MODEL} cannot be read: {error.strerror}") from None
     if len(model) > _MOST_OF_MODEL:

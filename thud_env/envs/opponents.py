@@ -15,7 +15,7 @@ None                                   nothing: only where the learner plays bot
 =====================================  ====================================================
 
 The package itself has no player but ``"random-decisions"``; a module is imported when a string
-names it. ``"random"``, its older name, still means the same.
+names it. ``"random"`` is short for it.
 An opponent with a method ``seed(number)`` is seeded by ``reset(seed=...)``, one with
 ``get_state()`` and ``set_state(state)`` is part of its environment's state. One with
 ``check_plays(rules, side)`` is asked when the environment is made, and raises if it does not play
@@ -41,7 +41,7 @@ from thud_env.position import Position
 from thud_env.rulesets import Ruleset
 
 RANDOM_DECISIONS = "random-decisions"
-_OLDER_NAME = "random"
+_SHORT_NAME = "random"
 
 
 class Acting(Protocol):
@@ -188,7 +188,7 @@ def make_opponent(opponent: Any, is_needed: bool = True) -> BatchOpponent:
         TypeError: for anything that is not in the table above, or cannot be called with one
             argument.
     """
-    by_default = isinstance(opponent, str) and opponent in (RANDOM_DECISIONS, _OLDER_NAME)
+    by_default = isinstance(opponent, str) and opponent in (RANDOM_DECISIONS, _SHORT_NAME)
     if by_default or (opponent is None and not is_needed):
         return RandomDecisions()
     if not is_needed:

@@ -96,9 +96,9 @@ def warn_once(reason: str) -> None:
     """Warn, once a process, that compiled code cannot be kept."""
     if _not_kept().acquire(blocking=False):
         refused = os.environ.get("NUMBA_CACHE_DIR")
-        another = f"another than {refused}, " if refused else ""
+        other = f" other than {refused}" if refused else ""
         print(
             f"thud_env: compiled code cannot be kept, so every start compiles: {reason}; "
-            f"set NUMBA_CACHE_DIR to a folder, {another}that can be written",
+            f"set NUMBA_CACHE_DIR to a folder{other} that can be written",
             file=sys.stderr,
         )

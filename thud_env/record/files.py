@@ -53,7 +53,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from os import PathLike, fsync
 from pathlib import Path
-from typing import Any
+from typing import Any, SupportsIndex
 
 from thud_env.arguments import as_list, shown
 from thud_env.board import SQUARE_NAMES
@@ -157,7 +157,10 @@ class Record:
 
     @classmethod
     def from_decisions(
-        cls, start: Position, decisions: Iterable[int], tags: dict[str, str] | None = None
+        cls,
+        start: Position,
+        decisions: Iterable[SupportsIndex],
+        tags: dict[str, str] | None = None,
     ) -> Record:
         """The record of a battle played in an environment, from the actions of both sides.
 
@@ -191,7 +194,7 @@ class Record:
         made, position = as_list("decisions", decisions), start
         for decision in made:
             position = position.apply(decision)
-        return cls(start, tuple(turns_of_decisions(start.row, made)), tags or {})
+        return cls(start, tuple(turns_of_decisions(start.row, map(int, made))), tags or {})
 
     @classmethod
     def from_text(cls, text: str, rules: str | Ruleset | None = None) -> Record:
@@ -278,7 +281,10 @@ def write_record(path: str | PathLike[str], record: Record) -> None:
     _check_length(data)
     target = _behind_links(Path(path))
     if target.exists() and not target.is_file():
-        target.write_bytes(data)
+        try:
+            target.write_bytes(data)
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, str(path)) from None
         return
     temporary = target.with_name(f".{secrets.token_hex(8)}.thud.tmp")
     try:
