@@ -300,6 +300,10 @@ def test_a_model_of_any_length_is_refused(saved: Path, monkeypatch) -> None:
         file.truncate(1 << 40)
     with pytest.raises(CheckpointError, match=f"{MODEL} is longer than {length} bytes"):
         load_policy(saved)
+    monkeypatch.setattr("agents.networks.checkpoint._MOST_OF_MODEL", length - 1)
+    with pytest.raises(ThudError, match=f"takes {length} bytes: {length - 1} at most can be read"):
+        save(saved.with_name("again"))
+    assert not saved.with_name("again").exists()
 
 
 def test_a_manifest_of_any_length_is_refused_in_a_short_line(saved: Path) -> None:

@@ -51,7 +51,7 @@ _MOST_BYTES = 1 << 20
 """The longest manifest that is read; one of ours has some 1,000 bytes."""
 _MOST_OF_MODEL = 1 << 30
 """The longest model that is read; the largest of ours has some 700,000 bytes."""
-_BLOCK = 1 << 26
+_BLOCK = 1 << 20
 _MANY_BLOCKS = 100
 """A network with more blocks is built only if the model has as many tensors."""
 
@@ -165,7 +165,7 @@ def load_policy(folder: str | Path) -> Checkpoint:
     manifest = _read_manifest(folder)
     try:
         with (folder / MODEL).open("rb") as file:
-            model = b""  # in blocks: a bound alone would reserve all that it allows
+            model = bytearray()  # in blocks: a bound alone would reserve all that it allows
             while len(model) <= _MOST_OF_MODEL and (block := file.read(_BLOCK)):
                 model += block
     except OSError as error:
@@ -175,7 +175,7 @@ def load_policy(folder: str | Path) -> Checkpoint:
     if hashlib.sha256(model).hexdigest() != manifest["sha256"]:
         raise CheckpointError(f"{folder / MODEL} is damaged: it does not match its manifest")
     try:
-        tensors = load_tensors(model)
+        tensors = load_tensors(bytes(model))
         config = network_config(manifest["network"])
         _check_shapes(config, tensors)
         check_finite(tensors, "its tensor")
