@@ -90,6 +90,7 @@ def test_figures_are_printed_even_if_a_note_cannot_be() -> None:
             text=True,
             check=False,
         )
+    assert done.returncode == 0
     assert "\n2 battles of classic" in done.stdout
 
 

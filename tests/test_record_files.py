@@ -34,6 +34,12 @@ def test_a_file_that_no_record_is_as_long_as_is_neither_read_nor_written(tmp_pat
     assert read_record(tmp_path / "new.thud") == record
 
 
+def test_a_device_that_is_full_is_named():
+    with pytest.raises(OSError, match="No space left") as caught:
+        write_record("/dev/full", Record(Position.start()))
+    assert caught.value.filename == "/dev/full"
+
+
 @pytest.mark.parametrize("failing", ["fsync", "replace"])
 def test_a_failed_write_leaves_what_was_there(failing, tmp_path, monkeypatch):
     path = tmp_path / "battle.thud"
