@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from by_hand import place
+from by_hand import decide, place
 from numpy.typing import NDArray
 from untrained import value_all_at
 
@@ -29,9 +29,10 @@ from agents.policy import PolicyAgent
 from agents.policy_mcts import PolicyMctsAgent
 from agents.search.leaves import Leaves
 from agents.search.lookahead import Lookahead
-from agents.search.reading import read_decisions
+from agents.search.reading import edges_of, read_decisions
 from agents.search.tree import NUM_NODES, Tree
 from thud_env import RULESETS, Position
+from thud_env.actions import CAPTURE, CAPTURE_ALL
 
 
 @pytest.fixture(scope="module")
@@ -198,6 +199,32 @@ def test_a_tree_for_the_most_simulations_fits_in_memory(
     monkeypatch.setattr(Tree, "of_size", watched)
     agents.make(spec).act(Position.start())
     assert sum(array.nbytes for array in made[0] if isinstance(array, np.ndarray)) < 500_000_000
+
+
+@pytest.mark.parametrize("player", ["mcts:c=9,", "policy+mcts:{},"])
+def test_no_tree_has_a_set_of_captures_in_two_orders(
+    player: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = decide(place("classic-any", "G6 H6 J6 A8", "H4", "t"), "H4-H5")
+    made: list[Tree] = []
+    of_size = Tree.of_size
+
+    def watched(*sizes: Any, **constants: float) -> Tree:
+        made.append(of_size(*sizes, **constants))
+        return made[-1]
+
+    monkeypatch.setattr(Tree, "of_size", watched)
+    agents.make(f"{player.format(folder / 'classic-any')}sims=60").act(begun)
+    tree = max(made, key=lambda one: one.visits.sum())  # a small one is for compiling
+    later = 0
+    for edge in np.flatnonzero(tree.children[0] > 0).tolist():
+        captured = int(tree.actions[0, edge])
+        if CAPTURE <= captured < CAPTURE_ALL:
+            node = int(tree.children[0, edge])
+            answers = tree.actions[0, edges_of(tree, 0, node)]
+            assert not ((answers >= CAPTURE) & (answers <= captured)).any()
+            later += 1
+    assert later >= 3
 
 
 @pytest.mark.parametrize("rules", ["classic", "koom-valley"])
