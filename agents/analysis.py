@@ -20,6 +20,7 @@ from agents.findings import (
     decisions_of_turn,
     finding_of_judge,
     finding_of_thought,
+    judged,
     make_judge,
     margin_expected,
 )
@@ -181,14 +182,15 @@ class RankedTurn:
     """The turns that follow; empty if the turn ends the battle."""
 
 
-def best_turns(position: Position, spec: str = ADVISER, count: int = 5) -> list[RankedTurn]:
+def best_turns(position: Position, spec: str | Agent = ADVISER, count: int = 5) -> list[RankedTurn]:
     """The best turns of a position. A player judges the position after every turn, within the
     limits that it has in play; so ``alphabeta:depth=2`` looks three turns ahead.
 
     Args:
         position: not over; it may be in the middle of a turn. An offer to end the battle is left
             out; where one is open, ``accept`` and ``decline`` are ranked.
-        spec: a player with a method ``judge``: a search or a policy.
+        spec: a player with a method ``judge``, a search or a policy; or one at hand, whose lines
+            are its turn alone.
         count: the most turns to return, 1 or more.
 
     Returns:
@@ -198,7 +200,10 @@ def best_turns(position: Position, spec: str = ADVISER, count: int = 5) -> list[
         ThudError: as ``make`` does; if the battle is over; if the player cannot say what a position
             is worth, or does not play this game, or not the side that moves next; or if ``count``
             is out of range.
-        TypeError: if ``position`` is not a ``Position``, or ``spec`` no text.
+        TypeError: if ``position`` is not a ``Position``, or ``spec`` neither text nor a
+            player.
+        AnswerError: if a player of the user's own does not answer with an opinion.
+        AnswerError: if a player of the user's own does not answer with an opinion.
         OwnAgentError: if a player of the user's own fails.
     """
     check_going_on(position, "analyse")
@@ -212,10 +217,12 @@ def best_turns(position: Position, spec: str = ADVISER, count: int = 5) -> list[
     return [RankedTurn(turn, margins[turn], _line_from(spec, after[turn])) for turn in best]
 
 
-def _line_from(spec: str, position: Position) -> tuple[str, ...]:
+def _line_from(spec: str | Agent, position: Position) -> tuple[str, ...]:
     """The turns that a player expects from a position on; none if the battle is over."""
     if position.outcome is not None:
         return ()
+    if not isinstance(spec, str):
+        return judged(spec, position).line
     analysis = Analysis(spec, position, own_limits=True)
     analysis.run()
     assert analysis.finding is not None

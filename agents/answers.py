@@ -15,7 +15,7 @@ from thud_env.rules.legal import is_legal
 
 
 class AnswerError(ThudError):
-    """A player does not answer with a legal action for each battle."""
+    """A player does not answer with a legal action for each battle, or not with an opinion."""
 
 
 def checked(player: str, answer: Any, rows: NDArray[np.int16]) -> NDArray[np.int32]:

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from agents.agent import Agent, all_on, check_going_on
+from agents.agent import Agent, Opinion, all_on, check_going_on
 from agents.asking import check_seat, errors_with_traceback
+from agents.opinions import checked_opinion
 from agents.planning import opinion_of
 from agents.registry import make
 from agents.search.thought import Thought
@@ -39,17 +40,17 @@ class Finding:
     """How many simulations it made; None if it makes none."""
 
 
-def make_judge(spec: str) -> Agent:
-    """Make a player that can say what a position is worth.
+def make_judge(player: str | Agent) -> Agent:
+    """A player that can say what a position is worth: of a spec, or one at hand.
 
     Raises:
         ThudError: as ``make`` does; or if it has no method ``judge``.
-        TypeError: if ``spec`` is no text.
+        TypeError: if it is neither text nor a player.
     """
-    player = make(spec)
+    given, player = player, player if isinstance(player, Agent) else make(player)
     if not hasattr(player, "judge"):
         raise ThudError(
-            f"agent {shown(spec)} cannot say what a position is worth: a search such as "
+            f"agent {shown(given)} cannot say what a position is worth: a search such as "
             f"{ADVISER!r}, or a policy, would be right"
         )
     return player
@@ -60,13 +61,14 @@ def margin_expected(player: Any, position: Position) -> float:
 
     Raises:
         ThudError: if it does not play this game, or not the side that moves next.
+        AnswerError: if it does not answer with an opinion.
         OwnAgentError: if a player of the user's own fails.
     """
     if position.outcome is not None:
         return float(position.outcome.margin)
     check_seat(player, position.rules, position.to_move)
     with errors_with_traceback(player):
-        return float(player.judge(position).margin)
+        return _opinion(player, position).margin
 
 
 def judged(player: Agent, position: Position) -> Finding:
@@ -75,6 +77,7 @@ def judged(player: Agent, position: Position) -> Finding:
     Raises:
         ThudError: if the battle is over; if the player does not play this game, or not the side
             that moves next.
+        AnswerError: if it does not answer with an opinion.
         OwnAgentError: if a player of the user's own fails.
     """
     check_going_on(position, "judge")
@@ -94,18 +97,22 @@ def finding_of_judge(agent: Agent, position: Position) -> Finding:
     """What a player that need not search finds: by its ``judge``, if it has one, else by its turn.
     The line is the turn that it judges likeliest, decision by decision.
     """
-    judge = getattr(agent, "judge", None)
-    if judge is None:
+    if not hasattr(agent, "judge"):
         actions = decisions_of_turn(agent, position)
         return Finding((position.turn_of(actions),), all_on(actions[0]))
-    opinion = judge(position)
+    opinion = _opinion(agent, position)
     actions = [int(opinion.probabilities.argmax())]
     here = position.apply(actions[0])
     while not is_between_turns(here.row):
-        actions.append(int(judge(here).probabilities.argmax()))
+        actions.append(int(_opinion(agent, here).probabilities.argmax()))
         here = here.apply(actions[-1])
     line = (position.turn_of(actions),)
     return Finding(line, opinion.probabilities, opinion.margin)
+
+
+def _opinion(player: Any, position: Position) -> Opinion:
+    """What a player thinks of a position, checked."""
+    return checked_opinion(type(player).__name__, player.judge(position), position)
 
 
 def decisions_of_turn(

@@ -62,14 +62,14 @@ class ReviewedTurn:
         return max(0.0, better if self.side == SIDES[0] else -better)
 
 
-def review(record: Record, spec: str = REVIEWER) -> Iterator[ReviewedTurn]:
+def review(record: Record, spec: str | Agent = REVIEWER) -> Iterator[ReviewedTurn]:
     """Judge every turn of a battle, and the turn that a player would have played in its place. Both
     are judged by what the player expects after them, within the limits that it has in play; so
     ``alphabeta:depth=4`` looks five turns ahead.
 
     Args:
         record: the battle.
-        spec: a player with a method ``judge``: a search or a policy.
+        spec: a player with a method ``judge``, a search or a policy; or one at hand.
 
     Yields:
         The turns, as they are judged.
@@ -77,6 +77,7 @@ def review(record: Record, spec: str = REVIEWER) -> Iterator[ReviewedTurn]:
     Raises:
         ThudError: as ``make`` does; or if the player cannot say what a position is worth, or does
             not play this game, or not both sides.
+        AnswerError: if a player of the user's own does not answer with an opinion.
         OwnAgentError: if a player of the user's own fails.
     """
     player = make_judge(spec)

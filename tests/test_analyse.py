@@ -14,13 +14,15 @@ from by_hand import place
 from test_negamax import minimax, small_positions
 
 from agents import analysis, findings, make
-from agents.agent import Agent
+from agents.agent import Agent, Opinion
 from agents.analyse import main
 from agents.analysis import Analysis, RankedTurn, best_turns
+from agents.answers import AnswerError
 from agents.asking import OwnAgentError
+from agents.review import review
 from agents.search.evaluation import WIN
 from agents.web.lessons import LESSONS
-from thud_env import RULESETS, Position, Ruleset, ThudError
+from thud_env import RULESETS, Position, Record, Ruleset, ThudError
 from thud_env.outcome import Side
 
 ROOT = Path(__file__).parents[1]
@@ -173,6 +175,53 @@ def test_a_player_is_asked_whether_it_plays_the_side_that_moves_next() -> None:
 def test_the_error_of_a_player_of_ones_own_is_not_taken_for_a_wrong_word() -> None:
     with pytest.raises(OwnAgentError, match="Failing failed"):
         best_turns(HURL, "python:test_analyse:Failing")
+
+
+class Judging(Failing):
+    """Thinks what it is told to think."""
+
+    def __init__(self, answer: Any) -> None:
+        self._answer = answer
+
+    def judge(self, position: Position) -> Any:
+        return self._answer(position)
+
+
+def evenly(position: Position) -> Opinion:
+    mask = position.action_mask()
+    return Opinion(mask / mask.sum(), float(len(position.turns())))
+
+
+def test_a_player_at_hand_ranks_and_reviews() -> None:
+    player = Judging(evenly)
+    best = best_turns(HURL, player, 2)
+    following = [HURL.play(one.turn) for one in best]
+    assert [one.margin for one in best] == [len(after.turns()) for after in following]
+    for one, after in zip(best, following, strict=True):
+        (reply,) = one.line
+        assert after.decisions(reply)[0] == after.legal_actions()[0]
+    (reviewed,) = review(Record(HURL, (best[0].turn,)), player)
+    assert reviewed.margin == best[0].margin
+    spec = "alphabeta:depth=1"
+    of_spec, at_hand = (best_turns(HURL, one, 3) for one in (spec, make(spec)))
+    assert [(one.turn, one.margin) for one in of_spec] == [(o.turn, o.margin) for o in at_hand]
+
+
+@pytest.mark.parametrize(
+    ("answer", "wrong"),
+    [
+        (lambda even: (even, 0.0), "its judge returned a tuple: an Opinion"),
+        (lambda even: Opinion(even, np.nan), "the margin of its judge is nan"),
+        (lambda even: Opinion(even, "2:1"), "no numbers: could not convert"),
+        (lambda even: Opinion(even[:9], 0), r"have the shape \(9,\): \(6470,"),
+        (lambda even: Opinion(even * 2, 0), "sum to 2, the least is 0: a sum"),
+        (lambda even: Opinion(even * np.nan, 0), "sum to nan"),
+        (lambda even: Opinion(np.eye(1, 6470, 6469)[0], 0), "gives 'decline' a probab"),
+    ],
+)
+def test_what_is_no_opinion_is_refused(answer: Any, wrong: str) -> None:
+    with pytest.raises(AnswerError, match=f"^Judging: .*{wrong}"):
+        best_turns(HURL, Judging(lambda here: answer(evenly(here).probabilities)))
 
 
 def test_what_cannot_be_ranked_is_refused() -> None:

@@ -28,6 +28,7 @@ from thud_env import RULESETS, Position, Ruleset, actions
 from thud_env.perft import perft
 from thud_env.views.encoding import PLANES
 from thud_env.views.match import MATCH_PLANES
+from training import evaluate
 from training.config import OpponentConfig, TrainConfig
 from training.distill.__main__ import distil
 from training.ladder.fields import read_field
@@ -338,6 +339,23 @@ def test_count_table() -> None:
 def test_opponents_table() -> None:
     _, *rows = table("opponents")
     assert [name for name, _ in rows] == [one.name for one in dataclasses.fields(OpponentConfig)]
+
+
+@pytest.mark.parametrize("kind", ["battles", "pairs"])
+def test_evaluation_table(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
+    players = ["--dwarfs", "greedy", "--trolls"] if kind == "battles" else ["--match", "greedy"]
+    assert evaluate.main([*players, "random", "--games", "2", "--max-turns", "9", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    _, *rows = table("evaluation")
+    listed = {key for keys, of, _ in rows if of in (kind, "all") for key in keys.split(", ")}
+    assert listed == {key for key in told if not key.endswith("_95")}
+    words = " ".join(holds for _, _, holds in rows)
+    for holder in ("dwarfs", "first_player", "each"):
+        assert all(key in words for key in told.get(holder, ()) if not key.endswith("_95"))
+    if kind == "pairs":
+        of_battles = {key for keys, of, _ in rows if of == "battles" for key in keys.split(", ")}
+        inner = {key for key in told["second_battles"] if not key.endswith("_95")}
+        assert inner == of_battles - {"dwarfs_agent", "trolls_agent"} | {"games", "draws"}
 
 
 def test_options_that_are_off() -> None:

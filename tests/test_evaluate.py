@@ -71,6 +71,8 @@ def test_json_for_programs(capsys) -> None:
         "seed",
         "limits",
         "openings",
+        "starts",
+        "notes",
         "versions",
         "commit",
         "code",
@@ -119,6 +121,11 @@ def test_the_json_says_how_it_was_made(tmp_path: Path, capsys) -> None:
     }
     assert report["openings"] == read_openings("classic").digest
     assert from_setup["openings"] is None
+    assert [one["starts"] for one in reports] == [2, 1]
+    few = "too few game pairs, {}: intervals of fewer than 20 are too narrow"
+    repeated = "only 1 of 2 game pairs is distinct: repeats are not counted"
+    assert report["notes"] == [few.format(2)]
+    assert from_setup["notes"] == [repeated, few.format(1)]
     assert report["versions"] == versions()
     assert report["code"] == code_of_play()
     assert set(report["own_code"]) == {words[0], FIRST}

@@ -71,6 +71,7 @@ ROOMS = {
         "answers",
         "words",
         "agent",
+        "opinions",
         "asking",
         "specs",
         "registry",

@@ -204,6 +204,8 @@ def _report(
         "seed": asked.seed,
         "limits": asked.limits,
         "openings": evaluation.openings,
+        "starts": evaluation.starts,
+        "notes": evaluation.notes,
         **figures.as_json(),
         "each": each_battle(evaluation.played),
         **origin,

@@ -32,6 +32,8 @@ class Evaluation(NamedTuple):
     played: Battles | GamePairs
     openings: str | None
     """The digest of the starts they began from; None: from the setup."""
+    starts: int
+    """From how many different starts those counted began."""
     notes: list[str]
     """Notes for the user, a line each."""
 
@@ -105,7 +107,7 @@ def evaluate(
     if len(different) < ENOUGH_PAIRS:
         why = f"intervals of fewer than {ENOUGH_PAIRS} are too narrow"
         notes.append(f"too few {kind}s, {len(different)}: {why}")
-    return Evaluation(played, digest, notes)
+    return Evaluation(played, digest, begun, notes)
 
 
 def _different_starts(
