@@ -56,6 +56,14 @@ def test_runs_of_every_command_have_curves(tmp_path: Path) -> None:
     assert pictures[0] == pictures[1] == pictures[2]
 
 
+def test_a_run_with_a_network_of_ones_own_has_curves(tmp_path: Path) -> None:
+    run, out = a_run(tmp_path / "run"), tmp_path / "run.svg"
+    config = (run / "config.yaml").read_text()
+    (run / "config.yaml").write_text(config.replace("kind: residual", "kind: mlp\n  hidden: 9"))
+    assert (run / "config.yaml").read_text() != config
+    assert main([str(run), "--out", str(out)]) == 0
+
+
 def test_every_run_and_anchor_is_a_line_in_each_sides_panel(tmp_path: Path, capsys) -> None:
     runs = [str(a_run(tmp_path / name)) for name in ("one", "two")]
     out = tmp_path / "curves.svg"

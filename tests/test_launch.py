@@ -12,9 +12,12 @@ from unittest import mock
 
 import pytest
 import torch
+from flat_network import FlatNetwork
 from rich.console import Console
 
 import agents
+from agents.networks.config import NetworkConfig
+from agents.networks.kinds import NETWORKS
 from training.checks import check_players, check_run
 from training.config import Config, ExploitConfig, OpponentConfig, TrainConfig
 from training.distill.config import DistillConfig, LessonConfig
@@ -311,3 +314,11 @@ def test_a_run_with_a_player_of_ones_own_says_what_lets_it_go_on(capsys) -> None
     folder = RunFolder(Path("runs/x"), config, None, resumed=False)
     stopped(folder, "--actors", "2")
     assert capsys.readouterr().err.endswith(" runs/x --actors 2 --allow-python\n")
+
+
+def test_a_run_with_a_network_of_ones_own_says_what_it_needs_to_go_on(monkeypatch, capsys) -> None:
+    monkeypatch.setitem(NETWORKS, "flat", FlatNetwork)
+    config = TrainConfig(network=NetworkConfig(kind="flat"))
+    stopped(RunFolder(Path("runs/x"), config, None, resumed=False))
+    said = "to go on, where NETWORKS has 'flat': python -m training.train runs/x\n"
+    assert capsys.readouterr().err.endswith(said)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import errno
+import importlib
 import io
 import json
 import os
@@ -28,8 +29,11 @@ from untrained import link_untrained
 from agents import system
 from agents.durable import make_folder, replace_flushed
 from agents.networks.checkpoint import NotFiniteError
+from agents.networks.config import CONFIG_CLASSES, NetworkConfig
+from agents.networks.kinds import NETWORKS
 from thud_env.outcome import SIDES
 from training import launch
+from training.arena.identity import own_files
 from training.commands.lock import FILE, FolderLock
 from training.config import TrainConfig
 from training.config_file import load_config
@@ -486,6 +490,30 @@ def test_a_player_that_has_changed_since_the_last_start_is_named(tmp_path: Path)
     link_untrained(link, 2, "classic")
     shown = quietly(tmp_path, longer, resume=True)
     assert f"{spec} has changed since this run was last begun or resumed" in shown
+
+
+def test_a_network_of_ones_own_that_has_changed_is_named(tmp_path: Path, monkeypatch) -> None:
+    (tmp_path / "own_net.py").write_text((Path(__file__).parent / "flat_network.py").read_text())
+    monkeypatch.syspath_prepend(tmp_path)
+    own_net = importlib.import_module("own_net")
+    monkeypatch.setitem(NETWORKS, "own", own_net.FlatNetwork)
+    monkeypatch.setitem(CONFIG_CLASSES, "own", NetworkConfig)
+    network = NetworkConfig(kind="own")
+    config = dataclasses.replace(TINY, network=network, total_decisions=256)
+    longer = dataclasses.replace(config, total_decisions=512)
+    run = tmp_path / config.name
+    quietly(tmp_path, config)
+    (start,) = json.loads((run / "run.json").read_text())
+    assert list(start["players"]) == ["network.kind=own"]
+    played = f"policy:{run}"
+    before = own_files([played], "classic")
+    assert "has changed" not in quietly(tmp_path, longer, resume=True)
+    after = own_files([played], "classic")
+    with (tmp_path / "own_net.py").open("a") as file:
+        file.write("# changed")
+    shown = quietly(tmp_path, longer, resume=True)
+    assert "network.kind=own has changed since this run was last begun or resumed" in shown
+    assert len({before[played], after[played], own_files([played], "classic")[played]}) == 3
 
 
 def test_a_run_goes_on_without_tensorboard(tmp_path: Path, monkeypatch) -> None:

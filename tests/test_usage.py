@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agents.networks.config import NetworkConfig
+from agents.networks.config import CONFIG_CLASSES, NetworkConfig
 from agents.networks.symmetric import SymmetricConfig
 from training.config import OpponentConfig, PPOConfig, TrainConfig
 from training.config_file import load_config
@@ -72,6 +72,26 @@ def test_the_help_lists_the_words_of_a_key_and_the_keys_of_every_kind_of_network
     assert "network.symmetries=8 With kind=symmetric:" in text
     assert "network.key_size=16" in text
     assert "network.key_size=32 With kind=symmetric:" in text
+
+
+@dataclasses.dataclass(frozen=True)
+class WideConfig(NetworkConfig):
+    """Sizes of a network of one's own."""
+
+    hidden: int = 24
+    deep: bool = False
+    """Whether it is deep."""
+
+
+def test_the_help_lists_keys_of_ones_own_also_without_a_meaning(monkeypatch) -> None:
+    monkeypatch.setitem(CONFIG_CLASSES, "wide", WideConfig)
+    typed = dataclasses.make_dataclass(
+        "Typed", [("size", int, 5)], bases=(NetworkConfig,), frozen=True
+    )
+    monkeypatch.setitem(CONFIG_CLASSES, "typed", typed)
+    text = " ".join(keys_help(TrainConfig()).split())
+    assert "network.hidden=24 With kind=wide: network.deep=false With kind=wide: Whether it" in text
+    assert "network.size=5 With kind=typed:" in text
 
 
 def test_a_file_of_the_checkout_is_named_to_one_who_is_elsewhere(

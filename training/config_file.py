@@ -7,7 +7,7 @@ import dataclasses
 import difflib
 import types
 import typing
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,7 @@ def load_config(
     overrides: Sequence[str] = (),
     *,
     allow_python: bool = False,
+    without: Collection[str] = (),
 ) -> Config:
     """Read a YAML file, then apply overrides such as ``ppo.learning_rate=3e-4``.
 
@@ -46,6 +47,7 @@ def load_config(
         kind: the class of the configuration.
         overrides: ``key=value`` words, each with a key of its own.
         allow_python: whether the file may name agents ``python:MODULE:CLASS``, whose code will run.
+        without: sections that are left at their defaults, as the caller does not need them.
 
     Raises:
         ConfigError: naming the key and what would be right.
@@ -59,6 +61,7 @@ def load_config(
         tree = {}
     if not isinstance(tree, dict):
         raise ConfigError(f"{path}: the configuration must be a mapping of keys to values")
+    tree = {key: value for key, value in tree.items() if key not in without}
     keys: set[str] = set()
     for override in overrides:
         key = _override(tree, override)

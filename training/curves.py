@@ -79,8 +79,8 @@ def read_curves(run: Path) -> tuple[Ruleset, Curves]:
 
 
 def _config(run: Path) -> RunConfig:
-    """The configuration of a run, whichever command made it. No agent is made of it here, so that
-    no code of others runs.
+    """The configuration of a run, whichever command made it, except its network, which may be of a
+    kind that is not known here. No agent is made of it, so that no code of others runs.
     """
     path = run / STORED
     if not path.exists():
@@ -91,7 +91,7 @@ def _config(run: Path) -> RunConfig:
     kinds: dict[str, type[RunConfig]] = {"teacher": DistillConfig, "agent": ExploitConfig}
     kind = next((kinds[key] for key in kinds if key in keys), TrainConfig)
     try:
-        return load_config(path, kind, allow_python=True)
+        return load_config(path, kind, allow_python=True, without=("network",))
     except ConfigError as error:
         raise CurveError(f"{path}: {error}") from None
 

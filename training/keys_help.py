@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import dataclasses
 import inspect
 import textwrap
@@ -41,12 +42,14 @@ def keys_help(config: RunConfig, without: str = "") -> str:
 
 @cache
 def meanings(kind: type[Any]) -> dict[str, str]:
-    """The docstrings under the fields of a dataclass, by field; inherited ones included."""
-    bodies = [
-        ast.parse(inspect.getsource(one)).body[0].body  # type: ignore[attr-defined]
-        for one in reversed(kind.__mro__)
-        if dataclasses.is_dataclass(one)
-    ]
+    """The docstrings under the fields of a dataclass, by field; inherited ones included. A class of
+    a user's own may have none, or no source that could be read.
+    """
+    bodies = []
+    for one in filter(dataclasses.is_dataclass, reversed(kind.__mro__)):
+        with contextlib.suppress(OSError):
+            source = textwrap.dedent(inspect.getsource(one))
+            bodies.append(ast.parse(source).body[0].body)  # type: ignore[attr-defined]
     return {
         field.target.id: " ".join(plain(ast.literal_eval(text.value)).split())
         for body in bodies
@@ -54,6 +57,7 @@ def meanings(kind: type[Any]) -> dict[str, str]:
         if isinstance(field, ast.AnnAssign)
         and isinstance(field.target, ast.Name)
         and isinstance(text, ast.Expr)
+        and isinstance(text.value, ast.Constant)
     }
 
 
@@ -77,7 +81,7 @@ def _key(kind: type[Any], name: str, value: Any, where: str) -> tuple[str, str]:
     words = typing.get_args(hint) if typing.get_origin(hint) is typing.Literal else ()
     choice = f" One of {', '.join(map(str, words))}." if words else ""
     described = meanings(kind)  # type: ignore[arg-type]  # a class is hashable
-    return f"{where}{name}={text}", described[name] + choice
+    return f"{where}{name}={text}", f"{described.get(name, '')}{choice}".strip()
 
 
 def _keys_of_other_kinds(config: NetworkConfig, where: str) -> Iterator[tuple[str, str]]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
+import json
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -32,8 +34,9 @@ def code_of_play() -> str:
 def own_files(specs: Iterable[str], rules: str) -> dict[str, str]:
     """By spec, a hash of the files that the spec names; agents without any are left out.
 
-    These are the file with the class of a ``python:`` agent, the manifests of a policy's
-    checkpoints, which have the hash of its weights, and a file that ``weights=`` names.
+    These are the file with the class of a ``python:`` agent; the manifests of a policy's
+    checkpoints, which have the hash of its weights, and the file with the class of its network, if
+    that is the user's own; and a file that ``weights=`` names.
 
     Args:
         specs: the agents' specs.
@@ -57,8 +60,37 @@ def files_of(spec: str, rules: str) -> list[Path]:
     if name in ("policy", "policy+mcts") and words:
         folder = pair_folder(words[0], get_ruleset(rules))
         manifests = [folder / role / MANIFEST for role in ("", *SIDES)]
-        files += [manifest for manifest in manifests if manifest.exists()]
+        found = [manifest for manifest in manifests if manifest.exists()]
+        kinds = sorted({_kind(manifest) for manifest in found})
+        files += [*found, *(file for kind in kinds for file in network_files(kind))]
     return files
+
+
+def network_files(kind: str) -> list[Path]:
+    """The file with the class of a kind of network, if that is the user's own."""
+    from agents.networks.kinds import NETWORKS  # imports torch
+
+    network = NETWORKS.get(kind)
+    if network is None or network.__module__.partition(".")[0] == "agents":
+        return []
+    try:
+        return [Path(inspect.getfile(network))]
+    except (OSError, TypeError):  # it was typed in
+        return []
+
+
+def hash_of_network(kind: str) -> dict[str, str]:
+    """By ``network.kind=KIND``, a hash of its file, if that is the user's own."""
+    files = network_files(kind)
+    return {f"network.kind={kind}": _hash(("", path) for path in files)} if files else {}
+
+
+def _kind(manifest: Path) -> str:
+    """The kind of the network that a manifest is of; none if it is damaged."""
+    try:
+        return str(json.loads(manifest.read_bytes())["network"]["kind"])
+    except (ValueError, LookupError, TypeError):
+        return ""
 
 
 def _hash(files: Iterable[tuple[str, Path]]) -> str:

@@ -13,13 +13,14 @@ from typing import Any
 
 from agents.durable import free_name, rename_flushed, replace_flushed
 from thud_env.errors import ThudError
-from training.arena.identity import own_files
+from training.arena.identity import hash_of_network, own_files
 from training.commands.versions import checkout_commit, versions
 from training.config import RunConfig
 
 
 def add_start(path: Path, config: RunConfig, decisions: int) -> list[str]:
-    """Add versions, commit, machine, and hashes of the files of the players that it names.
+    """Add versions, commit, machine, and hashes of the files of the players that it names, and of
+    its network, if that is the user's own.
 
     Args:
         path: the file; it need not exist.
@@ -27,8 +28,8 @@ def add_start(path: Path, config: RunConfig, decisions: int) -> list[str]:
         decisions: how far the run is.
 
     Returns:
-        A sentence if the file was damaged, and is kept under another name, and one for each player
-        whose files have changed since the last start.
+        A sentence if the file was damaged, and is kept under another name, and one for each player,
+        or the network, whose files have changed since the last start.
     """
     starts, notices = [], []
     try:
@@ -38,7 +39,7 @@ def add_start(path: Path, config: RunConfig, decisions: int) -> list[str]:
         rename_flushed(path, aside)
         notices = [f"{path} is damaged: it is now {aside}, and a new one begins"]
     named = {spec for specs in config.players_named.values() for spec in specs}
-    files = own_files(sorted(named), config.rules)
+    files = own_files(sorted(named), config.rules) | hash_of_network(config.network.kind)
     notices += [
         f"{spec} has changed since this run was last begun or resumed"
         for spec, code in _files_of(starts).items()

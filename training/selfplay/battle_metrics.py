@@ -31,10 +31,9 @@ def battle_metrics(rollout: Rollout, ruleset: Ruleset, ranks: Ranks) -> dict[str
     mirror, *against = ranks.total(np.array(sums)).tolist()
     strikes = strikes_in(rollout, ruleset)
     struck = ranks.total(strikes[:, rollout.opponent_sides == MIRROR].sum(axis=1))
-    metrics: dict[str, float] = {}
     finished, margin, turn = mirror
+    metrics: dict[str, float] = {"battles/finished": int(finished)}
     if finished:
-        metrics["battles/finished"] = int(finished)
         metrics["battles/margin"] = margin / finished
         metrics["battles/turns"] = turn / finished
         for striker, name in strike_names(ruleset).items():
