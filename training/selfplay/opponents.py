@@ -49,7 +49,10 @@ class Opponents:
     ) -> None:
         scripted, snapshots = config.opponents.in_each_seat(games)
         if snapshots and folder is None:
-            raise ThudError("frozen opponents need a folder")
+            raise ThudError(
+                "opponents.frozen: snapshots are kept in a folder: with one, as "
+                "self_play_trainer(config, Path('runs/mine')), would be right"
+            )
         self.sides = np.full(games, MIRROR, dtype=np.int8)
         """[B] the side that an opponent plays, ``MIRROR`` in mirror play."""
         mirror = games - 2 * (scripted + snapshots)
