@@ -146,6 +146,43 @@ def test_a_legend_that_is_long_stays_in_the_picture(
         assert next_y > y or next_x >= x + length
 
 
+def test_runs_with_one_label_are_drawn_with_their_mean(tmp_path: Path) -> None:
+    runs = {"a": ["a-1", "a-2", "a-3"], "b": ["b-1"]}
+    words = []
+    for label, names in runs.items():
+        for measured, name in enumerate(names, 1):
+            run = a_run(tmp_path / name, measured=3 if name == "a-2" else measured)
+            text = (run / "metrics.jsonl").read_text()
+            (run / "metrics.jsonl").write_text(text.replace('random": 0', f'random": {measured}'))
+            words.append(f"{label}={run}")
+    out = tmp_path / "curves.svg"
+    assert main([*words, "--out", str(out)]) == 0
+    root = ElementTree.fromstring(out.read_text())
+    assert [one.text for one in root.iter(f"{SVG}text")][-4:-2] == ["a", "b"]
+    lines = root.findall(f"{SVG}polyline")
+    widths = [line.attrib["stroke-width"] for line in lines[: len(lines) // 2]]
+    assert widths == ["0.7", "0.7", "0.7", "2"] * 2 + ["2", "2"]
+    assert len({line.attrib["stroke"] for line in lines[:8]}) == 1
+    *each, mean = (
+        [float(place.partition(",")[2]) for place in line.attrib["points"].split()]
+        for line in lines[:4]
+    )
+    assert [len(points) for points in (*each, mean)] == [1, 3, 3, 1]
+    assert len({points[0] for points in each}) == 3
+    assert mean == pytest.approx([sum(points[0] for points in each) / 3], abs=0.1)
+
+
+def test_runs_without_a_common_measurement_have_no_mean(tmp_path: Path, capsys) -> None:
+    runs = [a_run(tmp_path / name) for name in ("one", "two")]
+    metrics = runs[1] / "metrics.jsonl"
+    metrics.write_text(metrics.read_text().replace("00,", "01,"))
+    words = [f"a={run}" for run in runs]
+    assert main([*words, "--out", str(tmp_path / "curves.svg")]) == 2
+    err = capsys.readouterr().err
+    assert err.startswith("curves: a: its runs were never measured at the same number of decisions")
+    assert not (tmp_path / "curves.svg").exists()
+
+
 def test_names_are_written_in_utf8_wherever_it_runs(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr("io.text_encoding", lambda encoding, level=2: encoding or "ascii")
     anchor = "policy:runs/d\u00fcster"

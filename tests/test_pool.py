@@ -258,7 +258,9 @@ def test_a_run_with_frozen_opponents_needs_a_folder_and_one_with_scripted_ones_n
     trainer = self_play_trainer(scripted)
     assert (trainer.play.collect(1).opponent_sides != MIRROR).sum() == 2
     trainer.roles.close()
-    with pytest.raises(ValueError, match=r"^opponents\.frozen: snapshots are kept in a folder: with"):
+    with pytest.raises(
+        ValueError, match=r"^opponents\.frozen: snapshots are kept in a folder: with"
+    ):
         self_play_trainer(CONFIG)
 
 

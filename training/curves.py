@@ -4,9 +4,11 @@
 
     python -m training.curves runs/cpu --out curves.svg
     python -m training.curves runs/cpu-1 runs/cpu-2 runs/cpu-3 --out curves.svg
+    python -m training.curves slow=runs/a-1 slow=runs/a-2 fast=runs/b-1 fast=runs/b-2 --out ab.svg
 
 Of several runs, each has a colour, and each player that was met a kind of line; what was measured
-at the same number of decisions can be compared.
+at the same number of decisions can be compared. Runs with one label, as of several seeds, have one
+colour: their mean, where all were measured, is a thick line, and each of them a thin one.
 """
 
 from __future__ import annotations
@@ -37,6 +39,7 @@ _COLOURS = (BLUE, RED, "#1b7837", "#e08214", "#762a83", "#666666")
 """Colours of the anchors, or of several runs, safe for colour blindness; they repeat from the
 seventh on."""
 _GREY = "#888888"
+_THIN, _THICK = 0.7, 2
 _DASHES = ("", "7 4", "2 3", "9 3 2 3")
 """Kinds of lines, of the anchors of several runs; they repeat, too."""
 
@@ -96,14 +99,16 @@ def _config(run: Path) -> RunConfig:
         raise CurveError(f"{path}: {error}") from None
 
 
-def curves_svg(runs: dict[str, Curves], most: int) -> str:
+def curves_svg(runs: dict[str, list[Curves]], most: int) -> str:
     """The picture: a panel for each side, a line for each run and anchor.
 
     Args:
-        runs: their curves, by name.
+        runs: by name or label, the curves of a run, or of several that are to be one line, their
+            mean.
         most: the largest margin there can be.
     """
-    anchors = list(dict.fromkeys(anchor for curves in runs.values() for _, anchor in curves))
+    each = [curves for of_label in runs.values() for curves in of_label]
+    anchors = list(dict.fromkeys(anchor for curves in each for _, anchor in curves))
     several = len(runs) > 1
     colours = dict(zip(runs if several else anchors, itertools.cycle(_COLOURS), strict=False))
     dashes = dict(zip(anchors, itertools.cycle(_DASHES if several else ("",)), strict=False))
@@ -112,7 +117,7 @@ def curves_svg(runs: dict[str, Curves], most: int) -> str:
         entries += [(f"against {anchor}", _GREY, dashes[anchor]) for anchor in anchors]
     else:
         entries = [(f"against {anchor}", colours[anchor], "") for anchor in anchors]
-    longest = max(x for curves in runs.values() for points in curves.values() for x, _ in points)
+    longest = max(x for curves in each for points in curves.values() for x, _ in points)
     places, width = _legend([words for words, *_ in entries], _LEFT + 2 * _WIDTH + _GAP + 20)
     below = _TOP + _HEIGHT + 60  # the legend's first line
     height = below + places[-1][1] + 14
@@ -120,18 +125,31 @@ def curves_svg(runs: dict[str, Curves], most: int) -> str:
     for side, role in enumerate(SIDES):
         left = _LEFT + side * (_WIDTH + _GAP)
         parts += _panel(left, f"margin of the {role}", longest, most)
-        for name, curves in runs.items():
-            for (whose, anchor), points in curves.items():
+        for name, of_label in runs.items():
+            for key in dict.fromkeys(key for curves in of_label for key in curves):
+                whose, anchor = key
                 if whose != role:
                     continue
-                line_of = [(left + _WIDTH * x / longest, _height_of(y, most)) for x, y in points]
+                lines = [(curves[key], _THIN) for curves in of_label if key in curves]
+                lines.append((_mean([points for points, _ in lines]), _THICK))
                 colour = colours[name if several else anchor]
-                parts.append(curve(line_of, colour, 2, dashes[anchor]))
+                for points, thickness in lines if len(lines) > 2 else lines[1:]:
+                    places_of = [
+                        (left + _WIDTH * x / longest, _height_of(y, most)) for x, y in points
+                    ]
+                    parts.append(curve(places_of, colour, thickness, dashes[anchor]))
     for (x, down), (words, colour, dash) in zip(places, entries, strict=True):
         y = below + down
         parts.append(line(x, y - 4, x + 22, y - 4, colour, 2, dash))
         parts.append(text(x + 28, y, words))
     return picture(width, height, parts)
+
+
+def _mean(series: list[Points]) -> Points:
+    """The mean of several runs, where all of them were measured."""
+    values = [dict(points) for points in series]
+    common = [x for x, _ in series[0] if all(x in others for others in values)]
+    return [(x, sum(others[x] for others in values) / len(values)) for x in common]
 
 
 def _legend(entries: list[str], width: int) -> tuple[list[tuple[int, int]], int]:
@@ -185,7 +203,12 @@ def _short(count: float) -> str:
 def main(words: list[str] | None = None) -> int:
     """The command line; returns the exit code."""
     command = Command("training.curves", __doc__)
-    command.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="folders of runs")
+    command.add_argument(
+        "runs",
+        nargs="+",
+        metavar="[LABEL=]RUN",
+        help="folders of runs; those with one label are drawn with their mean",
+    )
     command.add_argument(
         "--out",
         type=Path,
@@ -202,12 +225,13 @@ def _draw(arguments: argparse.Namespace) -> None:
         wanted = out.with_suffix(".svg")
         raise CurveError(f"--out {out}: an SVG is written, so {wanted} would be right")
     check_writable(out)
+    labels = dict(map(_label_and_run, arguments.runs))
     found: dict[Path, tuple[Ruleset, Curves]] = {}
-    for run in arguments.runs:
+    for run in labels:
         try:
             found[run] = read_curves(run)
         except NotMeasuredError as error:
-            if len(arguments.runs) == 1:
+            if len(labels) == 1:
                 raise
             say(f"curves: {error}: it is left out", 0)
     if not found:
@@ -217,9 +241,26 @@ def _draw(arguments: argparse.Namespace) -> None:
         if other != ruleset:
             games = f"{first} is of {ruleset.name}, {run} of {other.name}"
             raise CurveError(f"{games}: runs of one game would be right")
-    curves = {str(run): of_run for run, (_, of_run) in found.items()}
+    curves: dict[str, list[Curves]] = {}
+    for run, (_, of_run) in found.items():
+        curves.setdefault(labels[run], []).append(of_run)
+    for label, of_label in curves.items():
+        for key in of_label[0]:
+            if not _mean([one[key] for one in of_label if key in one]):
+                raise CurveError(
+                    f"{label}: its runs were never measured at the same number of decisions: a "
+                    "label for each would be right"
+                )
     write_all({out: curves_svg(curves, ruleset.largest_margin)})
     print(out)
+
+
+def _label_and_run(word: str) -> tuple[Path, str]:
+    """The folder of ``LABEL=RUN``, or of a run, and its label, by itself its path."""
+    label, equals, run = word.partition("=")
+    if equals and run and "/" not in label and not Path(word).exists():
+        return Path(run), label
+    return Path(word), word
 
 
 if __name__ == "__main__":
