@@ -162,6 +162,20 @@ def test_the_number_of_threads_changes_nothing(num_threads):
         assert_same(many, one)
 
 
+def test_several_threads_play_and_reset_some_of_the_games(monkeypatch):
+    monkeypatch.setattr(cpu, "WORTH_A_THREAD", 16)  # so that some are shared out, too
+    alone, together = (BatchedGame(200, seed=4, num_threads=count) for count in (1, 3))
+    for first in range(5):
+        some = np.arange(first, 200, 2)[::-1].copy()
+        for games in (alone, together):
+            games.step(games.sample_actions(), some)
+        assert_same(snapshot(together), snapshot(alone))
+    for games in (alone, together):
+        games.reset(np.arange(60))
+        assert all(games.position(game) == Position.start() for game in range(60))
+    assert_same(snapshot(together), snapshot(alone))
+
+
 def test_an_illegal_action_is_found_by_any_thread(monkeypatch):
     monkeypatch.setattr(cpu, "CHECKED_ALONE", 16)  # so that several threads look
     for game in (0, 66, 70, 133, 199):

@@ -278,3 +278,10 @@ def test_without_a_seed_every_batch_draws_otherwise():
 
 def test_a_batch_shows_what_it_is():
     assert repr(BatchedGame(3)) == "BatchedGame(3, 'classic', autoreset_mode='SameStep')"
+
+
+def test_without_masks_decisions_are_counted_when_they_are_asked_for():
+    games = BatchedGame(1, masks=None)
+    for _ in range(3):
+        assert games.legal_counts[0] == len(games.position(0).legal_actions())
+        games.step(games.sample_actions())

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import dataclasses
 import io
+import shutil
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from resumed_run import TINY, lines, unbroken_run
+from resumed_run import (
+    TINY,
+    PowerCut,
+    bests,
+    lines,
+    power_cut,
+    quietly,
+    stopping,
+    unbroken_run,
+)
 from rich.console import Console
 from untrained import link_untrained
 
@@ -257,3 +267,29 @@ def test_a_policy_says_whether_it_learnt_to_agree(agreement: bool, tmp_path: Pat
     saved = load_policy(tmp_path / "trolls")
     assert (saved.role, saved.rules, saved.decisions) == ("trolls", config.rules, 7)
     assert saved.agreement == agreement
+
+
+def test_what_might_have_become_the_best_is_forgotten_once_it_is_gone(tmp_path: Path) -> None:
+    with RunFolder.begin(tmp_path / "tiny", TINY) as folder:
+        trainer = self_play_trainer(TINY)
+        for decisions in (1, 2):
+            folder.checkpoint(decisions, trainer.roles.networks, [State()], {})
+        trainer.roles.close()
+        shutil.rmtree(folder.checkpoints.path / "000000000002")
+        best = {"dwarfs": Best(1.0, 1, equal=2)}
+        assert folder.checkpoints.still_there(best) == {"dwarfs": Best(1.0, 1)}
+
+
+def test_the_best_is_pointed_to_anew_before_a_run_goes_on(tmp_path: Path, monkeypatch) -> None:
+    scores = iter([1.0, 1.0, 0.5, 0.5, 9.0, 9.0])
+    monkeypatch.setattr(Anchors, "_margin", lambda *_: next(scores))
+    config = dataclasses.replace(
+        TINY, anchors=("random",), anchor_games=2, checkpoint_every=1, total_decisions=768
+    )
+    folder, _ = quietly(tmp_path, config)
+    assert bests(folder) == ["../000000000768/dwarfs", "../000000000768/trolls"]
+    (folder / "checkpoints" / "latest" / "state.json").write_text("damaged")
+    stopping(monkeypatch, 1, power_cut)
+    with pytest.raises(PowerCut):
+        quietly(tmp_path, config, resume=True)
+    assert bests(folder) == ["../000000000256/dwarfs", "../000000000256/trolls"]

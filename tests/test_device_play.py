@@ -120,8 +120,11 @@ def collected(
 @pytest.mark.parametrize("player", [None, "greedy"])
 @pytest.mark.parametrize("rules", RULESETS)
 def test_it_is_self_play_decision_for_decision(
-    rules: str, player: str | None, threads: ThreadPoolExecutor
+    rules: str, player: str | None, threads: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    sent = DeviceCollector._sent  # to a GPU, which shares no memory
+    monkeypatch.setattr(DeviceCollector, "_sent", lambda self, array: sent(self, array).clone())
+
     def met() -> Opponents:
         return mirror_play(GAMES) if player is None else against(player, GAMES)
 

@@ -25,6 +25,7 @@ from training.process.roles import two_networks
 from training.process.state import State
 from training.runs.checkpoints import Checkpoints
 from training.selfplay.opponents import Opponents
+from training.selfplay.play import Change
 from training.selfplay.rollout import MIRROR
 from training.selfplay.snapshots import Pool, write_snapshot
 from training.trainer import Trainer, self_play_trainer
@@ -303,6 +304,51 @@ def test_the_policies_of_a_run_know_whether_they_have_learnt_to_agree(
 
 def a_league(folder: Path) -> Opponents:
     return Opponents(CONFIG, 10, np.random.SeedSequence(1), Precision(False), folder)
+
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_a_snapshot_plays_by_the_network_of_its_role(side: int, tmp_path: Path) -> None:
+    networks = []
+    for seed in range(2):
+        torch.manual_seed(seed)
+        networks.append(Network(SMALL))
+        with torch.no_grad():
+            for parameter in networks[-1].parameters():
+                parameter.copy_(0.3 * torch.randn_like(parameter))
+    write_snapshot(tmp_path, (networks[0], networks[1]), CONFIG, 5)
+    league = Opponents(CONFIG, 10, np.random.SeedSequence(1), Precision(False), tmp_path)
+    league.add_snapshots(5)
+    league._names = [f"{5:012d}" if taken == side else "" for taken in league.sides.tolist()]
+    mine = np.flatnonzero(league.sides == side)
+    games = BatchedGame(len(mine), observations=False, masks=None)
+    if side == 1:
+        games.step(games.sample_actions())
+    uniforms = np.linspace(0.1, 0.9, len(mine))
+    played = league.act(side, mine, games.rows, uniforms).tolist()
+    own, other = (
+        Precision(False).draw(networks[role], games.rows, uniforms).tolist()
+        for role in (side, 1 - side)
+    )
+    assert played == own != other
+
+
+def test_snapshots_are_drawn_anew_as_often_as_the_run_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trainer = self_play_trainer(CONFIG, tmp_path)
+    drawn: list[bool] = []
+    change = trainer.play.change
+
+    def noted(wanted: Change) -> None:
+        drawn.append(wanted.redraw)
+        change(wanted)
+
+    monkeypatch.setattr(trainer.play, "change", noted)
+    for _ in range(4):
+        trainer.update()
+    trainer.roles.close()
+    assert CONFIG.opponents.redraw_every == 2
+    assert drawn == [False, True, False, True]
 
 
 @pytest.mark.parametrize("side", [0, 1])

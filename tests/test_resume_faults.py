@@ -220,4 +220,6 @@ def test_a_folder_without_a_run_is_refused(tmp_path: Path, capsys) -> None:
 
 def test_a_runs_folder_can_be_named_to_go_on(half_done: Path, unbroken: Path, capsys) -> None:
     assert main([str(half_done)]) == 0
+    assert "going on from " in capsys.readouterr().out
+    assert not half_done.with_name(f"{half_done.name}.1").exists()
     assert_same(half_done, unbroken)

@@ -321,3 +321,26 @@ def test_strikes_are_those_of_mirror_play_alone() -> None:
     assert both["battles/finished"] == alone["battles/finished"] > 0
     for strike in ("hurls", "shoves"):
         assert both[f"battles/{strike}"] == alone[f"battles/{strike}"]
+
+
+def test_every_battle_has_a_draw_of_its_own_whoever_decides(monkeypatch) -> None:
+    torch.manual_seed(1)
+    config = NetworkConfig(channels=4, blocks=1, key_size=2)
+    games = BatchedGame(8, observations=False, masks=None, max_turns=12)
+    battles = OngoingBattles(games, against("greedy", 8), np.random.default_rng(1), False)
+    act, met = battles.opponents.act, []
+
+    def noted(side, numbers, rows, uniforms):
+        met.append((numbers, uniforms))
+        return act(side, numbers, rows, uniforms)
+
+    monkeypatch.setattr(battles.opponents, "act", noted)
+    again = np.random.default_rng()
+    again.bit_generator.state = battles.random.bit_generator.state
+    with ThreadPoolExecutor(2) as threads:
+        roles = Roles((Network(config), Network(config)), threads=threads)
+        HostCollector(battles, roles).collect(1)
+    drawn = again.random(8)
+    assert 0 < sum(len(numbers) for numbers, _ in met) < 8
+    for numbers, uniforms in met:
+        np.testing.assert_array_equal(uniforms, drawn[numbers])

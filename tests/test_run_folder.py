@@ -299,6 +299,10 @@ def test_damaged_lines_of_metrics_are_dropped_alone_and_gaps_are_named(tmp_path:
     assert keep_until(path, 2048, 256)[-1].endswith(
         "after 1,536 and up to 2,048 decisions are lost"
     )
+    path.write_text("".join(json.dumps({"decisions": n}) + "\n" for n in (256, 512, 256, 512, 768)))
+    assert keep_until(path, 768, 256) == []
+    kept = [json.loads(line)["decisions"] for line in path.read_text().splitlines()]
+    assert kept == [256, 512, 768], "no line is there twice"
     path.unlink()
     assert keep_until(path, 0, 256) == []
     assert path.read_text() == ""
@@ -490,6 +494,7 @@ def test_a_player_that_has_changed_since_the_last_start_is_named(tmp_path: Path)
     link_untrained(link, 2, "classic")
     shown = quietly(tmp_path, longer, resume=True)
     assert f"{spec} has changed since this run was last begun or resumed" in shown
+    assert "has changed" not in quietly(tmp_path, longer, resume=True)
 
 
 def test_a_network_of_ones_own_that_has_changed_is_named(tmp_path: Path, monkeypatch) -> None:
