@@ -24,7 +24,8 @@ from training.process.precision import Precision
 from training.process.roles import two_networks
 from training.process.state import State
 from training.runs.checkpoints import Checkpoints
-from training.selfplay.opponents import Opponents
+from training.selfplay.battle_metrics import IN_TRAINING
+from training.selfplay.opponents import Opponents, names_met
 from training.selfplay.play import Change
 from training.selfplay.rollout import MIRROR
 from training.selfplay.snapshots import Pool, write_snapshot
@@ -185,6 +186,36 @@ def test_an_opponent_changes_only_when_its_battle_ends(trainer: Trainer) -> None
     snapshots = {name for name in met if name.isdigit()}
     assert len(snapshots) > 2, "several snapshots must have been met"
     assert set(CONFIG.opponents.players) <= met
+
+
+def test_each_battle_counts_for_the_opponent_that_was_met(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opponents = dataclasses.replace(CONFIG.opponents, players=("greedy", "random", "greedy"))
+    trainer = self_play_trainer(dataclasses.replace(CONFIG, opponents=opponents), tmp_path)
+    league = trainer.play.battles.opponents
+    finished, ended = league.finished, []
+
+    def noted(game: int, margin: int) -> None:
+        ended.append((game, league.state()["names"][game], margin))
+        finished(game, margin)
+
+    monkeypatch.setattr(league, "finished", noted)
+    met: set[str] = set()
+    for _ in range(5):
+        ended.clear()
+        metrics = trainer.update()
+        sums: dict[str, list[int]] = {}
+        for game, name, margin in ended:
+            if (side := int(league.sides[game])) != MIRROR:
+                role, sign = ("trolls", -1) if side == 0 else ("dwarfs", 1)
+                whom = name if name in opponents.players else "snapshots"
+                sums.setdefault(f"{role}/{IN_TRAINING}{whom}", []).append(sign * margin)
+        shown = {key: value for key, value in metrics.items() if IN_TRAINING in key}
+        assert shown == {key: pytest.approx(np.mean(each)) for key, each in sums.items()}
+        met |= shown.keys()
+    trainer.roles.close()
+    assert met == {f"{role}/{IN_TRAINING}{whom}" for role in SIDES for whom in names_met(opponents)}
 
 
 def test_only_the_learners_own_decisions_are_learnt_from(trainer: Trainer) -> None:

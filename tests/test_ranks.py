@@ -39,6 +39,7 @@ from training.process.ranks import Ranks
 from training.process.roles import Roles
 from training.process.stopping import STOPPING, TIME, reason_of_all
 from training.selfplay.battle_metrics import battle_metrics
+from training.selfplay.opponents import names_met
 from training.selfplay.rollout import joined
 from training.train import train
 from training.trainer import self_play_trainer
@@ -207,6 +208,7 @@ class InThreads(Ranks):
 
 def test_the_metrics_of_battles_are_of_those_of_all_processes() -> None:
     opponents = OpponentConfig(scripted=0.5)
+    names = names_met(opponents)
     trainer = self_play_trainer(dataclasses.replace(SMALL_RUN, opponents=opponents))
     first, second = (trainer.play.collect(40) for _ in range(2))
     trainer.roles.close()
@@ -215,16 +217,19 @@ def test_the_metrics_of_battles_are_of_those_of_all_processes() -> None:
         ended=np.zeros_like(second.ended),
         final_games=second.final_games[:0],
         final_rows=second.final_rows[:0],
+        final_opponents=second.final_opponents[:0],
     )
     for rollouts in ((first, second), (none, first), (none, none)):
-        wanted = battle_metrics(joined(rollouts), CLASSIC, Ranks())
+        wanted = battle_metrics(joined(rollouts), CLASSIC, Ranks(), names)
         given: dict[int, NDArray[np.float64]] = {}
         both = Barrier(2)
         ranks = [InThreads(rank, given, both) for rank in (0, 1)]
         with ThreadPoolExecutor(2) as threads:
-            found = threads.map(battle_metrics, rollouts, [CLASSIC, CLASSIC], ranks)
+            found = threads.map(battle_metrics, rollouts, [CLASSIC] * 2, ranks, [names] * 2)
         assert list(found) == [wanted, wanted]
         assert ("trolls/margin_against_opponents" in wanted) == (rollouts[1] is not none)
+        against = [f"trolls/margin_in_training_against_{name}" for name in names]
+        assert any(one in wanted for one in against) == (rollouts[1] is not none)
 
 
 # -- whole runs ----------------------------------------------------------------------------

@@ -315,7 +315,8 @@ def test_strikes_are_those_of_mirror_play_alone() -> None:
         battles = OngoingBattles(games, against("greedy", GAMES), np.random.default_rng(2))
         met = HostCollector(battles, Roles(two_networks(), threads=pool)).collect(2 * STEPS)
     alone, both = (
-        battle_metrics(one, RULESETS["classic"], Ranks()) for one in (mirror, joined([mirror, met]))
+        battle_metrics(one, RULESETS["classic"], Ranks(), ())
+        for one in (mirror, joined([mirror, met]))
     )
     assert strikes_in(met, RULESETS["classic"]).sum() > 0
     assert both["battles/finished"] == alone["battles/finished"] > 0

@@ -18,6 +18,7 @@ from training.process.ranks import Ranks
 from training.process.roles import Roles, by_role
 from training.process.state import State, StateError
 from training.selfplay.battle_metrics import battle_metrics
+from training.selfplay.opponents import names_met
 from training.selfplay.play import Change, LocalPlay, Play
 from training.selfplay.snapshots import write_snapshot
 
@@ -66,7 +67,8 @@ class Trainer:
         learnt = self.learn(self.pace.give_rest(batches, self.updates), progress)
         self.updates += 1
         self._freeze()
-        return {**battle_metrics(rollout, self._ruleset, self.ranks), **learnt}
+        met = names_met(self.config.opponents)
+        return {**battle_metrics(rollout, self._ruleset, self.ranks, met), **learnt}
 
     @property
     def decisions(self) -> int:

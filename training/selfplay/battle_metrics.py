@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,15 +19,27 @@ if TYPE_CHECKING:  # imports torch, for which curves need not wait
 
 AGAINST = "margin_against_"
 """Begins the name of a role's margin; the opponent's name follows."""
+IN_TRAINING = "margin_in_training_against_"
+"""Begins that of the battles that are learnt from."""
 
 
-def battle_metrics(rollout: Rollout, ruleset: Ruleset, ranks: Ranks) -> dict[str, float]:
+def battle_metrics(
+    rollout: Rollout, ruleset: Ruleset, ranks: Ranks, names: Sequence[str]
+) -> dict[str, float]:
     """How the battles of all processes went: the mirror ones, and those of each role against
-    opponents.
+    opponents, all of them and each by itself.
+
+    Args:
+        rollout: of this process.
+        ruleset: that was played.
+        ranks: the processes.
+        names: of the opponents, as ``names_met`` has them.
     """
     margins, turns = rollout.final_margins, rollout.final_turns
     seats = rollout.opponent_sides[rollout.final_games]
     over = [seats == whose for whose in (MIRROR, TROLLS, DWARFS)]  # whom dwarfs met, then trolls
+    met = rollout.final_opponents
+    over += [one & (met == number) for one in over[1:] for number in range(len(names))]
     sums = [[mine.sum(), margins[mine].sum(), turns[mine].sum()] for mine in over]
     mirror, *against = ranks.total(np.array(sums)).tolist()
     strikes = strikes_in(rollout, ruleset)
@@ -38,9 +51,11 @@ def battle_metrics(rollout: Rollout, ruleset: Ruleset, ranks: Ranks) -> dict[str
         metrics["battles/turns"] = turn / finished
         for striker, name in strike_names(ruleset).items():
             metrics[f"battles/{name}"] = float(struck[SIDES.index(striker)] / finished)
-    for (finished, margin, _), role, sign in zip(against, SIDES, (1, -1), strict=True):
+    whose = [(role, f"{AGAINST}opponents") for role in SIDES]
+    whose += [(role, f"{IN_TRAINING}{name}") for role in SIDES for name in names]
+    for (finished, margin, _), (role, metric) in zip(against, whose, strict=True):
         if finished:
-            metrics[f"{role}/{AGAINST}opponents"] = sign * margin / finished
+            metrics[f"{role}/{metric}"] = (margin if role == SIDES[0] else -margin) / finished
     return metrics
 
 

@@ -81,7 +81,9 @@ class OngoingBattles:
             drawn = self._starts[self.random.integers(len(self._starts), size=len(games))]
             self.games.set_rows(drawn, games, check=False)
 
-    def finish(self, games: NDArray[np.int64], last_rows: NDArray[np.int16]) -> NDArray[np.int16]:
+    def finish(
+        self, games: NDArray[np.int64], last_rows: NDArray[np.int16]
+    ) -> tuple[NDArray[np.int16], NDArray[np.int8]]:
         """Take note of battles that have ended: each game's next one has a start and a frame of its
         own.
 
@@ -90,8 +92,10 @@ class OngoingBattles:
             last_rows: [E, 432] their last states.
 
         Returns:
-            [E, 432] these, as the battles' frames showed them.
+            [E, 432] these, as the battles' frames showed them; and [E] whom the learner met, as
+            ``Rollout.final_opponents``.
         """
+        met = self.opponents.met(games)
         framed = mapped_rows(self.frames[games], last_rows)
         for game, margin in zip(
             games.tolist(), margins(last_rows, check=False).tolist(), strict=True
@@ -99,7 +103,7 @@ class OngoingBattles:
             self.frames[game] = self.random.choice(self.symmetries)
             self.opponents.finished(game, margin)
         self._begin(games)
-        return framed
+        return framed, met
 
     def state(self) -> State:
         """The battles as they stand, who plays them, and what will be drawn."""

@@ -27,6 +27,10 @@ from training.process.roles import Roles
 from training.selfplay.battles import OngoingBattles
 from training.selfplay.rollout import Rollout
 
+Finals = tuple[NDArray[np.int64], NDArray[np.int16], NDArray[np.int8]]
+"""What ``Rollout`` has of battles that ended in one step: ``final_games``, ``final_rows`` and
+``final_opponents``."""
+
 
 class DeviceCollector:
     """B battles that go on from one rollout to the next.
@@ -64,7 +68,7 @@ class DeviceCollector:
         log_probs, rewards = make(), make()
         values = torch.zeros((steps + 1, count), device=device)
         ended = make(dtype=torch.bool)
-        finals: list[tuple[NDArray[np.int64], NDArray[np.int16]]] = []
+        finals: list[Finals] = []
         clock = self._roles.clock
         for t in range(steps):
             with clock.on(ENVIRONMENT):
@@ -79,7 +83,7 @@ class DeviceCollector:
                 if len(over):
                     numbers = over.cpu().numpy()
                     last = self._final_rows[over].cpu().numpy()
-                    finals.append((numbers, self.battles.finish(numbers, last)))
+                    finals.append((numbers, *self.battles.finish(numbers, last)))
                     self._frames = self._sent(self.battles.frames)
         rows[steps], movers[steps] = self._framed(), self._to_move
         self._decide(rows[steps], torch.zeros_like(values[0]), values[steps])
@@ -154,13 +158,13 @@ class DeviceCollector:
         values: Tensor,
         rewards: Tensor,
         ended: Tensor,
-        finals: list[tuple[NDArray[np.int64], NDArray[np.int16]]],
+        finals: list[Finals],
     ) -> Rollout:
         """What was played, on the host: [T] and, of rows, movers and values, what is next."""
         states = rows.cpu().numpy()
         movers, values = movers.cpu(), values.cpu()
-        none = (np.empty(0, np.int64), np.empty((0, ROW_SIZE), np.int16))
-        final_games, final_rows = zip(none, *finals, strict=True)
+        none = (np.empty(0, np.int64), np.empty((0, ROW_SIZE), np.int16), np.empty(0, np.int8))
+        final_games, final_rows, met = map(np.concatenate, zip(none, *finals, strict=True))
         return Rollout(
             rows=states[:-1],
             movers=movers[:-1].numpy(),
@@ -173,6 +177,7 @@ class DeviceCollector:
             last_movers=movers[-1].numpy(),
             opponent_sides=self.battles.opponents.sides,
             last_rows=states[-1],
-            final_games=np.concatenate(final_games),
-            final_rows=np.concatenate(final_rows),
+            final_games=final_games,
+            final_rows=final_rows,
+            final_opponents=met,
         )

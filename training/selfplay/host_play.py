@@ -49,8 +49,9 @@ class HostCollector:
             last_rows=np.empty((count, ROW_SIZE), dtype=np.int16),
             final_games=np.empty(0, dtype=np.int64),
             final_rows=np.empty((0, ROW_SIZE), dtype=np.int16),
+            final_opponents=np.empty(0, dtype=np.int8),
         )
-        final_games, final_rows = [rollout.final_games], [rollout.final_rows]
+        finals = [(rollout.final_games, rollout.final_rows, rollout.final_opponents)]
         for t in range(steps):
             with self._roles.clock.on(ENVIRONMENT):
                 rollout.rows[t] = mapped_rows(battles.frames, games.rows)
@@ -64,15 +65,13 @@ class HostCollector:
             rollout.ended[t] = ended
             if ended.any():
                 over = np.flatnonzero(ended)
-                final_games.append(over)
-                final_rows.append(battles.finish(over, games.final_rows[over]))
+                finals.append((over, *battles.finish(over, games.final_rows[over])))
         rollout.last_movers[:] = games.to_move
         rollout.last_rows[:] = mapped_rows(battles.frames, games.rows)
         self._decide(rollout.last_rows, np.empty(count, np.float32), rollout.last_values)
+        final_games, final_rows, met = map(np.concatenate, zip(*finals, strict=True))
         return dataclasses.replace(
-            rollout,
-            final_games=np.concatenate(final_games),
-            final_rows=np.concatenate(final_rows),
+            rollout, final_games=final_games, final_rows=final_rows, final_opponents=met
         )
 
     def _decide(

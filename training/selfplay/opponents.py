@@ -20,11 +20,18 @@ from thud_env.errors import ThudError
 from thud_env.outcome import SIDES
 from thud_env.rules.row import DWARFS, TROLLS
 from thud_env.rulesets import get_ruleset
-from training.config import PlayConfig
+from training.config import OpponentConfig, PlayConfig
 from training.process.precision import Precision
 from training.process.state import StateError, restore_generator, state_of_generator
 from training.selfplay.rollout import MIRROR
 from training.selfplay.snapshots import Pool
+
+SNAPSHOTS = "snapshots"
+
+
+def names_met(opponents: OpponentConfig) -> tuple[str, ...]:
+    """Whom learners may meet, as metrics name them: players, each once, and all the snapshots."""
+    return (*dict.fromkeys(opponents.players), SNAPSHOTS)
 
 
 class Opponents:
@@ -59,6 +66,7 @@ class Opponents:
         self.sides[mirror:] = np.tile(np.array([TROLLS, DWARFS], np.int8), scripted + snapshots)
         for_agents, for_draws = seed.spawn(2)
         self._players = config.opponents.players if mirror < games else ()
+        self._met = names_met(config.opponents)
         seeds = for_agents.generate_state(len(SIDES) * len(self._players)).reshape(len(SIDES), -1)
         self._agents = [
             {
@@ -119,6 +127,14 @@ class Opponents:
             network = self.pools[side].network(str(name))
             actions[mine] = self._precision.draw(network, rows[mine], uniforms[mine])
         return actions
+
+    def met(self, games: NDArray[np.int64]) -> NDArray[np.int8]:
+        """[E] whom the learner meets in these battles, as a number of ``names_met``; ``MIRROR`` in
+        mirror play.
+        """
+        numbers = {name: number for number, name in enumerate(self._met)}
+        named = [numbers.get(self._names[game], numbers[SNAPSHOTS]) for game in games.tolist()]
+        return np.where(self.sides[games] == MIRROR, MIRROR, named).astype(np.int8)
 
     def finished(self, game: int, margin: int) -> None:
         """Note that a battle has ended with a margin; the next one begins."""

@@ -46,6 +46,8 @@ class Rollout:
     """[E] in which of the B games the E battles that ended were, as they ended."""
     final_rows: NDArray[np.int16]
     """[E, 432] their last states."""
+    final_opponents: NDArray[np.int8]
+    """[E] whom the learner met, as a number of ``names_met``; ``MIRROR`` in mirror play."""
 
     @property
     def final_margins(self) -> NDArray[np.int64]:
@@ -58,8 +60,15 @@ class Rollout:
         return self.final_rows[:, TURNS]
 
 
-BATTLES_FIRST = ("last_values", "last_movers", "opponent_sides", "last_rows", "final_rows")
-"""The fields of a rollout whose first axis is the battles or, of ``final_rows``, those that ended.
+BATTLES_FIRST = (
+    "last_values",
+    "last_movers",
+    "opponent_sides",
+    "last_rows",
+    "final_rows",
+    "final_opponents",
+)
+"""The fields of a rollout whose first axis is the battles or, if they are final, those that ended.
 ``final_games`` has numbers of battles; of all others battles are the second axis."""
 
 
