@@ -424,7 +424,8 @@ def test_every_metric_is_explained(tmp_path: Path) -> None:
     general = (
         (r"^(dwarfs|trolls)/", "ROLE/"),
         (r"^battles/(hurls|shoves)$", "battles/STRIKE"),
-        (r"_against_(random|greedy)$", "_against_ANCHOR"),
+        (r"in_training_against_(random|greedy|snapshots)$", "in_training_against_OPPONENT"),
+        (r"margin_against_(random|greedy)$", "margin_against_ANCHOR"),
         (r"^speed/(environment|forward|learn)$", "speed/PART"),
     )
     for pattern, word in general:
