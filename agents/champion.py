@@ -4,7 +4,8 @@ By earlier tables ``mcts`` lost to ``alphabeta`` in equal time in Koom Valley Th
 ``classic-all``; on their ladders and that of ``classic`` it is not above ``alphabeta:depth=3`` in
 two to four times the time. ``policy+mcts``, which needs PyTorch, loses to it in ``classic-any``, as
 ``mcts`` does there, and is not told apart from it in ``classic`` and Koom Valley; in football it is
-above it, at 0.1 and 0.3 s a turn (docs/log.md, docs/strength.md).
+above it, by less the longer both think: by 0.10 of 2 at a second a turn, where both sides' dwarfs
+win nearly all battles (docs/log.md, docs/strength.md).
 """
 
 from __future__ import annotations
