@@ -203,7 +203,6 @@ def best_turns(position: Position, spec: str | Agent = ADVISER, count: int = 5) 
         TypeError: if ``position`` is not a ``Position``, or ``spec`` neither text nor a
             player.
         AnswerError: if a player of the user's own does not answer with an opinion.
-        AnswerError: if a player of the user's own does not answer with an opinion.
         OwnAgentError: if a player of the user's own fails.
     """
     check_going_on(position, "analyse")

@@ -48,7 +48,7 @@ def make_judge(player: str | Agent) -> Agent:
         TypeError: if it is neither text nor a player.
     """
     given, player = player, player if isinstance(player, Agent) else make(player)
-    if not hasattr(player, "judge"):
+    if not callable(getattr(player, "judge", None)):
         raise ThudError(
             f"agent {shown(given)} cannot say what a position is worth: a search such as "
             f"{ADVISER!r}, or a policy, would be right"

@@ -12,8 +12,8 @@ from agents.answers import AnswerError
 from thud_env.actions import NUM_ACTIONS, describe_action
 from thud_env.position import Position
 
-_ROUNDED = 1e-3
-"""How far from 1 probabilities may sum: some are computed in float32, or bfloat16."""
+_ROUNDED = 1e-2
+"""How far from 1 probabilities may sum: some are rounded to bfloat16, three digits each."""
 
 
 def checked_opinion(player: str, opinion: Any, position: Position) -> Opinion:
@@ -33,8 +33,8 @@ def checked_opinion(player: str, opinion: Any, position: Position) -> Opinion:
     try:
         margin = float(opinion.margin)
         probabilities = np.asarray(opinion.probabilities, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise AnswerError(f"{player}: the opinion of its judge is no numbers: {error}") from None
+    except (TypeError, ValueError, RuntimeError, OverflowError) as error:
+        raise AnswerError(f"{player}: the opinion of its judge cannot be read: {error}") from None
     if not math.isfinite(margin):
         raise AnswerError(f"{player}: the margin of its judge is {margin}: a number would be right")
     if probabilities.shape != (NUM_ACTIONS,):

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from by_hand import place
 from test_negamax import minimax, small_positions
 
@@ -212,10 +213,19 @@ def test_a_player_at_hand_ranks_and_reviews() -> None:
     [
         (lambda even: (even, 0.0), "its judge returned a tuple: an Opinion"),
         (lambda even: Opinion(even, np.nan), "the margin of its judge is nan"),
-        (lambda even: Opinion(even, "2:1"), "no numbers: could not convert"),
+        (lambda even: Opinion(even, "2:1"), "cannot be read: could not convert"),
         (lambda even: Opinion(even[:9], 0), r"have the shape \(9,\): \(6470,"),
         (lambda even: Opinion(even * 2, 0), "sum to 2, the least is 0: a sum"),
         (lambda even: Opinion(even * np.nan, 0), "sum to nan"),
+        (
+            lambda even: Opinion(even - np.eye(6470)[6469] + np.eye(6470)[6468], 0),
+            "the least is -1",
+        ),
+        (
+            lambda even: Opinion(torch.ones(6470, requires_grad=True), 0),
+            "cannot be read: Can't call",
+        ),
+        (lambda even: Opinion(even, 10**400), "cannot be read: int too large"),
         (lambda even: Opinion(np.eye(1, 6470, 6469)[0], 0), "gives 'decline' a probab"),
     ],
 )
@@ -224,9 +234,23 @@ def test_what_is_no_opinion_is_refused(answer: Any, wrong: str) -> None:
         best_turns(HURL, Judging(lambda here: answer(evenly(here).probabilities)))
 
 
+def test_probabilities_may_be_rounded_as_networks_round_them() -> None:
+    def rounded(position: Position) -> Opinion:
+        scores = torch.where(torch.from_numpy(position.action_mask() > 0), 0.0, -torch.inf)
+        scores += torch.linspace(0, 3, 6470)
+        return Opinion(scores.bfloat16().softmax(0).double().numpy(), 0.0)
+
+    assert rounded(HURL).probabilities.sum() != pytest.approx(1, abs=1e-4)
+    assert best_turns(HURL, Judging(rounded), 1)
+
+
 def test_what_cannot_be_ranked_is_refused() -> None:
     with pytest.raises(ThudError, match="'greedy' cannot say what a position is worth: a search"):
         best_turns(HURL, "greedy")
+    mute = Judging(evenly)
+    mute.judge = None  # type: ignore[method-assign, assignment]
+    with pytest.raises(ThudError, match="cannot say what a position is worth: a search"):
+        best_turns(HURL, mute)
     with pytest.raises(ThudError, match="was trained for classic, not koom-valley"):
         best_turns(Position.start("koom-valley"), "policy:pretrained/classic")
     with pytest.raises(ThudError, match="holds no policy for the trolls"):

@@ -161,15 +161,48 @@ def test_runs_with_one_label_are_drawn_with_their_mean(tmp_path: Path) -> None:
     assert [one.text for one in root.iter(f"{SVG}text")][-4:-2] == ["a", "b"]
     lines = root.findall(f"{SVG}polyline")
     widths = [line.attrib["stroke-width"] for line in lines[: len(lines) // 2]]
-    assert widths == ["0.7", "0.7", "0.7", "2"] * 2 + ["2", "2"]
+    assert widths == ["0.7"] * 6 + ["2"] * 4
     assert len({line.attrib["stroke"] for line in lines[:8]}) == 1
     *each, mean = (
         [float(place.partition(",")[2]) for place in line.attrib["points"].split()]
-        for line in lines[:4]
+        for line in (*lines[:6:2], lines[6])
     )
     assert [len(points) for points in (*each, mean)] == [1, 3, 3, 1]
     assert len({points[0] for points in each}) == 3
     assert mean == pytest.approx([sum(points[0] for points in each) / 3], abs=0.1)
+
+
+def test_a_label_is_told_from_a_folder_with_an_equals_sign(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("lr-3", "one", "two"):
+        a_run(tmp_path / name)
+    Path("lr-3").rename("lr=3")
+    assert main(["lr=3", "x=one", "x=two", "--out", "curves.svg"]) == 0
+    root = ElementTree.fromstring(Path("curves.svg").read_text())
+    assert [one.text for one in root.iter(f"{SVG}text")][-4:-2] == ["lr=3", "x"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["=one"], "=one: LABEL=RUN would be right"),
+        (["a="], "a=: LABEL=RUN would be right"),
+        (["a=one", "b=one"], "one: it has two labels: one would be right"),
+        (["two=one", "two"], "two: a label and a run: another label would be right"),
+        (["a=one", "a=other"], "a: its runs have different anchors: a label for each would be"),
+        (["a=other", "a=one"], "a: its runs have different anchors: a label for each would be"),
+    ],
+)
+def test_labels_that_cannot_be_meant_are_refused(
+    words: list[str], said: str, tmp_path: Path, monkeypatch, capsys
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("one", "two"):
+        a_run(tmp_path / name)
+    a_run(tmp_path / "other", anchors=("random",))
+    assert main([*words, "--out", "curves.svg"]) == 2
+    assert capsys.readouterr().err.startswith(f"curves: {said}")
+    assert not Path("curves.svg").exists()
 
 
 def test_runs_without_a_common_measurement_have_no_mean(tmp_path: Path, capsys) -> None:

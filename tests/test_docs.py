@@ -349,6 +349,12 @@ def test_evaluation_table(kind: str, capsys: pytest.CaptureFixture[str]) -> None
     _, *rows = table("evaluation")
     listed = {key for keys, of, _ in rows if of in (kind, "all") for key in keys.split(", ")}
     assert listed == {key for key in told if not key.endswith("_95")}
+    means = {
+        key for key in told if key.startswith("mean_") and key != "mean_turns" and key[-3:] != "_95"
+    }
+    assert {key for key in told if key.endswith("_95")} == {f"{key}_95" for key in means}
+    player = told["dwarfs" if kind == "battles" else "first_player"]
+    assert [key for key in player if key.endswith("_95")] == ["win_rate_95"]
     words = " ".join(holds for _, _, holds in rows)
     for holder in ("dwarfs", "first_player", "each"):
         assert all(key in words for key in told.get(holder, ()) if not key.endswith("_95"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections import Counter
 from concurrent.futures import Executor, Future
 from concurrent.futures.process import BrokenProcessPool
@@ -18,10 +19,15 @@ from untrained import link_untrained
 import agents
 from agents.agent import Agent
 from agents.answers import AnswerError
+from agents.networks.checkpoint import save_policy
+from agents.networks.config import CONFIG_CLASSES, NetworkConfig
+from agents.networks.kinds import NETWORKS, make_network
 from thud_env import Position, Record
+from thud_env.outcome import SIDES
 from training.arena import games as play_module
 from training.arena.field import Field, FieldError, Game
 from training.arena.games import play_game, play_games
+from training.arena.identity import own_files
 
 BEGINNING = short_field().beginning(Game("", "", 0))
 
@@ -120,6 +126,28 @@ def test_a_policy_that_changes_meanwhile_stops_the_games(tmp_path: Path) -> None
     with pytest.raises(FieldError) as error:
         next(results)
     assert str(error.value).startswith(f"{spec} has changed since the games began")
+
+
+def test_code_that_is_edited_meanwhile_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process has imported it."""
+    source = tmp_path / "edited_net.py"
+    source.write_text((Path(__file__).parent / "flat_network.py").read_text())
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setitem(NETWORKS, "edited", importlib.import_module("edited_net").FlatNetwork)
+    monkeypatch.setitem(CONFIG_CLASSES, "edited", NetworkConfig)
+    network = make_network(NetworkConfig(kind="edited"))
+    for role in SIDES:
+        save_policy(tmp_path / "pair" / role, network, role=role, rules="classic", decisions=0)
+    spec = f"policy:{tmp_path / 'pair'}"
+    before = own_files([spec], "classic")
+    field = short_field({spec: 2, "random": 2})
+    results = play_games(field, list(field.games()), workers=1)
+    next(results)
+    source.write_text("# another\n")
+    assert own_files([spec], "classic") != before
+    assert len(list(results)) == len(list(field.games())) - 1
 
 
 def test_a_killed_worker_is_an_error_of_the_system() -> None:

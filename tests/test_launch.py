@@ -18,6 +18,7 @@ from rich.console import Console
 import agents
 from agents.networks.config import NetworkConfig
 from agents.networks.kinds import NETWORKS
+from training.arena.identity import hash_of_network
 from training.checks import check_players, check_run
 from training.config import Config, ExploitConfig, OpponentConfig, TrainConfig
 from training.distill.config import DistillConfig, LessonConfig
@@ -317,7 +318,9 @@ def test_a_run_with_a_player_of_ones_own_says_what_lets_it_go_on(capsys) -> None
 
 
 def test_a_run_with_a_network_of_ones_own_says_what_it_needs_to_go_on(monkeypatch, capsys) -> None:
-    monkeypatch.setitem(NETWORKS, "flat", FlatNetwork)
+    typed_in = type("Typed", (FlatNetwork,), {"__module__": "no_such_module"})
+    monkeypatch.setitem(NETWORKS, "flat", typed_in)
+    assert hash_of_network("flat") == {}
     config = TrainConfig(network=NetworkConfig(kind="flat"))
     stopped(RunFolder(Path("runs/x"), config, None, resumed=False))
     said = "to go on, where NETWORKS has 'flat': python -m training.train runs/x\n"

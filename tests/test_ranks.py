@@ -228,6 +228,7 @@ def test_the_metrics_of_battles_are_of_those_of_all_processes() -> None:
             found = threads.map(battle_metrics, rollouts, [CLASSIC] * 2, ranks, [names] * 2)
         assert list(found) == [wanted, wanted]
         assert ("trolls/margin_against_opponents" in wanted) == (rollouts[1] is not none)
+        assert wanted["battles/finished"] >= ("battles/margin" in wanted)
         against = [f"trolls/margin_in_training_against_{name}" for name in names]
         assert any(one in wanted for one in against) == (rollouts[1] is not none)
 

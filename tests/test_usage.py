@@ -79,6 +79,8 @@ class WideConfig(NetworkConfig):
     """Sizes of a network of one's own."""
 
     hidden: int = 24
+    wide: bool = True
+    ...
     deep: bool = False
     """Whether it is deep."""
 
@@ -90,7 +92,10 @@ def test_the_help_lists_keys_of_ones_own_also_without_a_meaning(monkeypatch) -> 
     )
     monkeypatch.setitem(CONFIG_CLASSES, "typed", typed)
     text = " ".join(keys_help(TrainConfig()).split())
-    assert "network.hidden=24 With kind=wide: network.deep=false With kind=wide: Whether it" in text
+    assert (
+        "network.hidden=24 With kind=wide: network.wide=true With kind=wide: network.deep" in text
+    )
+    assert "network.deep=false With kind=wide: Whether it is deep." in text
     assert "network.size=5 With kind=typed:" in text
 
 

@@ -18,6 +18,7 @@ import itertools
 import math
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 from agents.strict_yaml import read_yaml
 from thud_env.command import Command, say
@@ -40,6 +41,7 @@ _COLOURS = (BLUE, RED, "#1b7837", "#e08214", "#762a83", "#666666")
 seventh on."""
 _GREY = "#888888"
 _THIN, _THICK = 0.7, 2
+_APART = "a label for each would be right"
 _DASHES = ("", "7 4", "2 3", "9 3 2 3")
 """Kinds of lines, of the anchors of several runs; they repeat, too."""
 
@@ -99,15 +101,41 @@ def _config(run: Path) -> RunConfig:
         raise CurveError(f"{path}: {error}") from None
 
 
-def curves_svg(runs: dict[str, list[Curves]], most: int) -> str:
+class Shown(NamedTuple):
+    """What has one colour: a run, or several."""
+
+    thick: Curves
+    """The run's, or the mean."""
+    thin: list[Curves]
+    """Those of several runs."""
+
+    @classmethod
+    def of(cls, label: str, runs: list[Curves]) -> Shown:
+        """One run, or several of one label.
+
+        Raises:
+            CurveError: if these met different anchors, or were never measured at the same time.
+        """
+        first, *others = runs
+        if not others:
+            return cls(first, [])
+        if any(other.keys() != first.keys() for other in others):
+            raise CurveError(f"{label}: its runs have different anchors: {_APART}")
+        mean = {key: _mean([run[key] for run in runs]) for key in first}
+        if not all(mean.values()):
+            never = "its runs were never measured at the same number of decisions"
+            raise CurveError(f"{label}: {never}: {_APART}")
+        return cls(mean, runs)
+
+
+def curves_svg(runs: dict[str, Shown], most: int) -> str:
     """The picture: a panel for each side, a line for each run and anchor.
 
     Args:
-        runs: by name or label, the curves of a run, or of several that are to be one line, their
-            mean.
+        runs: by name or label.
         most: the largest margin there can be.
     """
-    each = [curves for of_label in runs.values() for curves in of_label]
+    each = [curves for shown in runs.values() for curves in (*shown.thin, shown.thick)]
     anchors = list(dict.fromkeys(anchor for curves in each for _, anchor in curves))
     several = len(runs) > 1
     colours = dict(zip(runs if several else anchors, itertools.cycle(_COLOURS), strict=False))
@@ -125,19 +153,15 @@ def curves_svg(runs: dict[str, list[Curves]], most: int) -> str:
     for side, role in enumerate(SIDES):
         left = _LEFT + side * (_WIDTH + _GAP)
         parts += _panel(left, f"margin of the {role}", longest, most)
-        for name, of_label in runs.items():
-            for key in dict.fromkeys(key for curves in of_label for key in curves):
-                whose, anchor = key
-                if whose != role:
-                    continue
-                lines = [(curves[key], _THIN) for curves in of_label if key in curves]
-                lines.append((_mean([points for points, _ in lines]), _THICK))
-                colour = colours[name if several else anchor]
-                for points, thickness in lines if len(lines) > 2 else lines[1:]:
-                    places_of = [
-                        (left + _WIDTH * x / longest, _height_of(y, most)) for x, y in points
-                    ]
-                    parts.append(curve(places_of, colour, thickness, dashes[anchor]))
+        for name, shown in runs.items():
+            lines = [(curves, _THIN) for curves in shown.thin]
+            for curves, thickness in (*lines, (shown.thick, _THICK)):
+                for (whose, anchor), points in curves.items():
+                    if whose != role:
+                        continue
+                    drawn = [(left + _WIDTH * x / longest, _height_of(y, most)) for x, y in points]
+                    colour = colours[name if several else anchor]
+                    parts.append(curve(drawn, colour, thickness, dashes[anchor]))
     for (x, down), (words, colour, dash) in zip(places, entries, strict=True):
         y = below + down
         parts.append(line(x, y - 4, x + 22, y - 4, colour, 2, dash))
@@ -225,7 +249,7 @@ def _draw(arguments: argparse.Namespace) -> None:
         wanted = out.with_suffix(".svg")
         raise CurveError(f"--out {out}: an SVG is written, so {wanted} would be right")
     check_writable(out)
-    labels = dict(map(_label_and_run, arguments.runs))
+    labels = _labels(arguments.runs)
     found: dict[Path, tuple[Ruleset, Curves]] = {}
     for run in labels:
         try:
@@ -241,26 +265,35 @@ def _draw(arguments: argparse.Namespace) -> None:
         if other != ruleset:
             games = f"{first} is of {ruleset.name}, {run} of {other.name}"
             raise CurveError(f"{games}: runs of one game would be right")
-    curves: dict[str, list[Curves]] = {}
+    grouped: dict[str, list[Curves]] = {}
     for run, (_, of_run) in found.items():
-        curves.setdefault(labels[run], []).append(of_run)
-    for label, of_label in curves.items():
-        for key in of_label[0]:
-            if not _mean([one[key] for one in of_label if key in one]):
-                raise CurveError(
-                    f"{label}: its runs were never measured at the same number of decisions: a "
-                    "label for each would be right"
-                )
-    write_all({out: curves_svg(curves, ruleset.largest_margin)})
+        grouped.setdefault(labels[run], []).append(of_run)
+    shown = {label: Shown.of(label, of_label) for label, of_label in grouped.items()}
+    write_all({out: curves_svg(shown, ruleset.largest_margin)})
     print(out)
 
 
-def _label_and_run(word: str) -> tuple[Path, str]:
-    """The folder of ``LABEL=RUN``, or of a run, and its label, by itself its path."""
-    label, equals, run = word.partition("=")
-    if equals and run and "/" not in label and not Path(word).exists():
-        return Path(run), label
-    return Path(word), word
+def _labels(words: list[str]) -> dict[Path, str]:
+    """By the folder of a run, ``LABEL=RUN`` or ``RUN``, its label; without one that is the word.
+
+    Raises:
+        CurveError: if a label is empty, or a run's name as well, or a run has several.
+    """
+    labels: dict[Path, str] = {}
+    named = set()
+    for word in words:
+        label, equals, run = word.partition("=")
+        if not equals or "/" in label or Path(word).exists():  # as a run's own name may have =
+            label, run = word, word
+        elif not (label and run):
+            raise CurveError(f"{word}: LABEL=RUN would be right")
+        else:
+            named.add(label)
+        if labels.setdefault(Path(run), label) != label:
+            raise CurveError(f"{run}: it has two labels: one would be right")
+    if both := named & {label for run, label in labels.items() if str(run) == label}:
+        raise CurveError(f"{both.pop()}: a label and a run: another label would be right")
+    return labels
 
 
 if __name__ == "__main__":

@@ -47,17 +47,18 @@ def meanings(kind: type[Any]) -> dict[str, str]:
     """
     bodies = []
     for one in filter(dataclasses.is_dataclass, reversed(kind.__mro__)):
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, TypeError, SyntaxError):
             source = textwrap.dedent(inspect.getsource(one))
             bodies.append(ast.parse(source).body[0].body)  # type: ignore[attr-defined]
     return {
-        field.target.id: " ".join(plain(ast.literal_eval(text.value)).split())
+        field.target.id: " ".join(plain(text.value.value).split())
         for body in bodies
         for field, text in pairwise(body)
         if isinstance(field, ast.AnnAssign)
         and isinstance(field.target, ast.Name)
         and isinstance(text, ast.Expr)
         and isinstance(text.value, ast.Constant)
+        and isinstance(text.value.value, str)
     }
 
 

@@ -16,7 +16,7 @@ from rich.console import Console
 from agents.networks.folders import linked
 from agents.registry import is_own
 from thud_env.command import Command, say
-from training.arena.identity import network_files
+from training.arena.identity import is_own_network
 from training.arena.limits import unlike_the_rules
 from training.checks import idle_keys
 from training.commands.console import CommandConsole
@@ -85,7 +85,7 @@ def _say_how_to_go_on(stop: Stopped, command: str, options: str) -> int:
         options += " --allow-python"
     path = shlex.quote(str(stop.folder.path))
     kind = stop.folder.config.network.kind
-    known = f", where NETWORKS has {kind!r}" if network_files(kind) else ""
+    known = f", where NETWORKS has {kind!r}" if is_own_network(kind) else ""
     return say(f"{why}; to go on{known}: {command} {path}{options}", code)
 
 

@@ -23,7 +23,6 @@ from rich.console import Console
 
 import agents
 from agents.asking import answer_of, check_seat
-from agents.registry import is_own
 from agents.threads import use_one_thread
 from thud_env.outcome import SIDES, Termination
 from thud_env.position import Position
@@ -172,7 +171,7 @@ def play_games(field: Field, games: Iterable[Game], workers: int) -> Generator[R
 
 def _files_read(field: Field) -> dict[str, str]:
     """What agents read each time they are made; an own one's code is imported once."""
-    return own_files((spec for spec in field.agents if not is_own(spec)), field.rules)
+    return own_files(field.agents, field.rules, code=False)
 
 
 def _play(field: Field, games: Iterable[Game], workers: int) -> Generator[Result]:

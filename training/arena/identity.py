@@ -31,7 +31,7 @@ def code_of_play() -> str:
     return _hash((path.relative_to(_ROOT).as_posix(), path) for path in sorted(sources))
 
 
-def own_files(specs: Iterable[str], rules: str) -> dict[str, str]:
+def own_files(specs: Iterable[str], rules: str, *, code: bool = True) -> dict[str, str]:
     """By spec, a hash of the files that the spec names; agents without any are left out.
 
     These are the file with the class of a ``python:`` agent; the manifests of a policy's
@@ -41,19 +41,20 @@ def own_files(specs: Iterable[str], rules: str) -> dict[str, str]:
     Args:
         specs: the agents' specs.
         rules: the ruleset that they play, a name or a spec.
+        code: False leaves out files of code, of which a process imports each once.
 
     Raises:
         OSError: naming a file that cannot be read.
     """
-    files = {spec: files_of(spec, rules) for spec in specs}
+    files = {spec: files_of(spec, rules, code=code) for spec in specs}
     return {spec: _hash(("", path) for path in paths) for spec, paths in files.items() if paths}
 
 
-def files_of(spec: str, rules: str) -> list[Path]:
+def files_of(spec: str, rules: str, *, code: bool = True) -> list[Path]:
     """The files that an agent's spec names: see ``own_files``."""
     own = own_source(spec)
     if own is not None:
-        return [own]
+        return [own] if code else []
     name, words = told = Spec.of(spec)
     weights = told.value("weights")
     files = [Path(weights)] if weights else []
@@ -61,27 +62,36 @@ def files_of(spec: str, rules: str) -> list[Path]:
         folder = pair_folder(words[0], get_ruleset(rules))
         manifests = [folder / role / MANIFEST for role in ("", *SIDES)]
         found = [manifest for manifest in manifests if manifest.exists()]
-        kinds = sorted({_kind(manifest) for manifest in found})
-        files += [*found, *(file for kind in kinds for file in network_files(kind))]
+        files += found
+        if code:
+            files += [
+                file for kind in sorted(set(map(_kind, found))) for file in _network_files(kind)
+            ]
     return files
 
 
-def network_files(kind: str) -> list[Path]:
-    """The file with the class of a kind of network, if that is the user's own."""
+def is_own_network(kind: str) -> bool:
+    """Whether a kind of network is the user's own."""
     from agents.networks.kinds import NETWORKS  # imports torch
 
-    network = NETWORKS.get(kind)
-    if network is None or network.__module__.partition(".")[0] == "agents":
+    return kind in NETWORKS and NETWORKS[kind].__module__.partition(".")[0] != "agents"
+
+
+def _network_files(kind: str) -> list[Path]:
+    """The file with the class of a kind of network, if that is the user's own and has one."""
+    if not is_own_network(kind):
         return []
+    from agents.networks.kinds import NETWORKS
+
     try:
-        return [Path(inspect.getfile(network))]
+        return [Path(inspect.getfile(NETWORKS[kind]))]
     except (OSError, TypeError):  # it was typed in
         return []
 
 
 def hash_of_network(kind: str) -> dict[str, str]:
     """By ``network.kind=KIND``, a hash of its file, if that is the user's own."""
-    files = network_files(kind)
+    files = _network_files(kind)
     return {f"network.kind={kind}": _hash(("", path) for path in files)} if files else {}
 
 

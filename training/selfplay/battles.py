@@ -83,7 +83,7 @@ class OngoingBattles:
 
     def finish(
         self, games: NDArray[np.int64], last_rows: NDArray[np.int16]
-    ) -> tuple[NDArray[np.int16], NDArray[np.int8]]:
+    ) -> tuple[NDArray[np.int16], NDArray[np.int16]]:
         """Take note of battles that have ended: each game's next one has a start and a frame of its
         own.
 

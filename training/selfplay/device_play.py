@@ -27,7 +27,7 @@ from training.process.roles import Roles
 from training.selfplay.battles import OngoingBattles
 from training.selfplay.rollout import Rollout
 
-Finals = tuple[NDArray[np.int64], NDArray[np.int16], NDArray[np.int8]]
+Finals = tuple[NDArray[np.int64], NDArray[np.int16], NDArray[np.int16]]
 """What ``Rollout`` has of battles that ended in one step: ``final_games``, ``final_rows`` and
 ``final_opponents``."""
 
@@ -163,7 +163,7 @@ class DeviceCollector:
         """What was played, on the host: [T] and, of rows, movers and values, what is next."""
         states = rows.cpu().numpy()
         movers, values = movers.cpu(), values.cpu()
-        none = (np.empty(0, np.int64), np.empty((0, ROW_SIZE), np.int16), np.empty(0, np.int8))
+        none = (np.empty(0, np.int64), np.empty((0, ROW_SIZE), np.int16), np.empty(0, np.int16))
         final_games, final_rows, met = map(np.concatenate, zip(none, *finals, strict=True))
         return Rollout(
             rows=states[:-1],

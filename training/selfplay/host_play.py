@@ -49,7 +49,7 @@ class HostCollector:
             last_rows=np.empty((count, ROW_SIZE), dtype=np.int16),
             final_games=np.empty(0, dtype=np.int64),
             final_rows=np.empty((0, ROW_SIZE), dtype=np.int16),
-            final_opponents=np.empty(0, dtype=np.int8),
+            final_opponents=np.empty(0, dtype=np.int16),
         )
         finals = [(rollout.final_games, rollout.final_rows, rollout.final_opponents)]
         for t in range(steps):

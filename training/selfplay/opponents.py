@@ -128,13 +128,13 @@ class Opponents:
             actions[mine] = self._precision.draw(network, rows[mine], uniforms[mine])
         return actions
 
-    def met(self, games: NDArray[np.int64]) -> NDArray[np.int8]:
+    def met(self, games: NDArray[np.int64]) -> NDArray[np.int16]:
         """[E] whom the learner meets in these battles, as a number of ``names_met``; ``MIRROR`` in
         mirror play.
         """
         numbers = {name: number for number, name in enumerate(self._met)}
         named = [numbers.get(self._names[game], numbers[SNAPSHOTS]) for game in games.tolist()]
-        return np.where(self.sides[games] == MIRROR, MIRROR, named).astype(np.int8)
+        return np.where(self.sides[games] == MIRROR, MIRROR, named).astype(np.int16)
 
     def finished(self, game: int, margin: int) -> None:
         """Note that a battle has ended with a margin; the next one begins."""

@@ -46,7 +46,7 @@ class Rollout:
     """[E] in which of the B games the E battles that ended were, as they ended."""
     final_rows: NDArray[np.int16]
     """[E, 432] their last states."""
-    final_opponents: NDArray[np.int8]
+    final_opponents: NDArray[np.int16]
     """[E] whom the learner met, as a number of ``names_met``; ``MIRROR`` in mirror play."""
 
     @property
