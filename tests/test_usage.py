@@ -87,16 +87,18 @@ class WideConfig(NetworkConfig):
 
 def test_the_help_lists_keys_of_ones_own_also_without_a_meaning(monkeypatch) -> None:
     monkeypatch.setitem(CONFIG_CLASSES, "wide", WideConfig)
-    typed = dataclasses.make_dataclass(
-        "Typed", [("size", int, 5)], bases=(NetworkConfig,), frozen=True
-    )
-    monkeypatch.setitem(CONFIG_CLASSES, "typed", typed)
+    for kind, module in (("typed", "types"), ("moved", "no_such_module")):
+        sizes = dataclasses.make_dataclass(
+            "Sizes", [("size", int, 5)], bases=(NetworkConfig,), frozen=True
+        )
+        sizes.__module__ = module
+        monkeypatch.setitem(CONFIG_CLASSES, kind, sizes)
     text = " ".join(keys_help(TrainConfig()).split())
     assert (
         "network.hidden=24 With kind=wide: network.wide=true With kind=wide: network.deep" in text
     )
     assert "network.deep=false With kind=wide: Whether it is deep." in text
-    assert "network.size=5 With kind=typed:" in text
+    assert "network.size=5 With kind=typed: network.size=5 With kind=moved:" in text
 
 
 def test_a_file_of_the_checkout_is_named_to_one_who_is_elsewhere(
