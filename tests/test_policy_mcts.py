@@ -47,6 +47,20 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[Tree]:
+    """The trees that are made from here on."""
+    made: list[Tree] = []
+    of_size = Tree.of_size
+
+    def watched(*sizes: Any, **constants: float) -> Tree:
+        made.append(of_size(*sizes, **constants))
+        return made[-1]
+
+    monkeypatch.setattr(Tree, "of_size", watched)
+    return made
+
+
 @pytest.mark.parametrize("rules", RULESETS)
 def test_battles_are_played_by_the_rules(rules: str, folder: Path) -> None:
     agent = agents.make(f"policy+mcts:{folder / rules},sims=12")
@@ -186,34 +200,18 @@ def test_every_simulation_is_counted_once(leaves: int, folder: Path) -> None:
 
 @pytest.mark.parametrize("player", ["mcts:", "policy+mcts:{},"])
 def test_a_tree_for_the_most_simulations_fits_in_memory(
-    player: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+    player: str, folder: Path, made: list[Tree]
 ) -> None:
     spec = f"{player.format(folder / 'classic')}sims={MOST_SIMULATIONS},time=0.01"
-    made: list[Tree] = []
-    of_size = Tree.of_size
-
-    def watched(*sizes: Any, **constants: float) -> Tree:
-        made.append(of_size(*sizes, **constants))
-        return made[-1]
-
-    monkeypatch.setattr(Tree, "of_size", watched)
     agents.make(spec).act(Position.start())
     assert sum(array.nbytes for array in made[0] if isinstance(array, np.ndarray)) < 500_000_000
 
 
 @pytest.mark.parametrize("player", ["mcts:c=9,", "policy+mcts:{},"])
 def test_no_tree_has_a_set_of_captures_in_two_orders(
-    player: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+    player: str, folder: Path, made: list[Tree]
 ) -> None:
     begun = decide(place("classic-any", "G6 H6 J6 A8", "H4", "t"), "H4-H5")
-    made: list[Tree] = []
-    of_size = Tree.of_size
-
-    def watched(*sizes: Any, **constants: float) -> Tree:
-        made.append(of_size(*sizes, **constants))
-        return made[-1]
-
-    monkeypatch.setattr(Tree, "of_size", watched)
     agents.make(f"{player.format(folder / 'classic-any')}sims=60").act(begun)
     tree = max(made, key=lambda one: one.visits.sum())  # a small one is for compiling
     later = 0
