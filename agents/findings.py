@@ -48,7 +48,7 @@ def make_judge(player: str | Agent) -> Agent:
         TypeError: if it is neither text nor a player.
     """
     given, player = player, player if isinstance(player, Agent) else make(player)
-    if not callable(getattr(player, "judge", None)):
+    if not _can_judge(player):
         raise ThudError(
             f"agent {shown(given)} cannot say what a position is worth: a search such as "
             f"{ADVISER!r}, or a policy, would be right"
@@ -97,7 +97,7 @@ def finding_of_judge(agent: Agent, position: Position) -> Finding:
     """What a player that need not search finds: by its ``judge``, if it has one, else by its turn.
     The line is the turn that it judges likeliest, decision by decision.
     """
-    if not hasattr(agent, "judge"):
+    if not _can_judge(agent):
         actions = decisions_of_turn(agent, position)
         return Finding((position.turn_of(actions),), all_on(actions[0]))
     opinion = _opinion(agent, position)
@@ -108,6 +108,10 @@ def finding_of_judge(agent: Agent, position: Position) -> Finding:
         here = here.apply(actions[-1])
     line = (position.turn_of(actions),)
     return Finding(line, opinion.probabilities, opinion.margin)
+
+
+def _can_judge(player: Agent) -> bool:
+    return callable(getattr(player, "judge", None))
 
 
 def _opinion(player: Any, position: Position) -> Opinion:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import importlib
+from pathlib import Path
+
+import pytest
 import torch
 from torch import nn
 
-from agents.networks.config import NetworkConfig
+from agents.networks.config import CONFIG_CLASSES, NetworkConfig
 from agents.networks.inputs import Inputs
+from agents.networks.kinds import NETWORKS
 from agents.networks.legal_policy import log_softmax_by_game
 from agents.networks.network import Judgement, PolicyNetwork
 from thud_env.actions import NUM_ACTIONS
@@ -26,3 +31,14 @@ class FlatNetwork(PolicyNetwork):
         terms = -log_probs.exp() * log_probs
         entropies = torch.zeros(count).index_add(0, game, terms)
         return Judgement(log_probs, entropies, self.value * torch.ones(count))
+
+
+def add_own_network(folder: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Let a kind of network be known that is a file of the user's; returns the file."""
+    source = folder / f"{kind}_network.py"
+    source.write_text(Path(__file__).read_text(encoding="utf-8"), encoding="utf-8")
+    monkeypatch.syspath_prepend(folder)
+    module = importlib.import_module(source.stem)
+    monkeypatch.setitem(NETWORKS, kind, module.FlatNetwork)
+    monkeypatch.setitem(CONFIG_CLASSES, kind, NetworkConfig)
+    return source

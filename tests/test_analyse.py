@@ -20,6 +20,7 @@ from agents.analyse import main
 from agents.analysis import Analysis, RankedTurn, best_turns
 from agents.answers import AnswerError
 from agents.asking import OwnAgentError
+from agents.findings import finding_of_judge
 from agents.review import review
 from agents.search.evaluation import WIN
 from agents.web.lessons import LESSONS
@@ -251,6 +252,8 @@ def test_what_cannot_be_ranked_is_refused() -> None:
     mute.judge = None  # type: ignore[method-assign, assignment]
     with pytest.raises(ThudError, match="cannot say what a position is worth: a search"):
         best_turns(HURL, mute)
+    with pytest.raises(AssertionError):  # asked for its turn, in place of an opinion
+        finding_of_judge(mute, HURL)
     with pytest.raises(ThudError, match="was trained for classic, not koom-valley"):
         best_turns(Position.start("koom-valley"), "policy:pretrained/classic")
     with pytest.raises(ThudError, match="holds no policy for the trolls"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections import Counter
 from concurrent.futures import Executor, Future
 from concurrent.futures.process import BrokenProcessPool
@@ -13,6 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from flat_network import add_own_network
 from ladders import short_field, short_openings, untimed
 from untrained import link_untrained
 
@@ -20,8 +20,8 @@ import agents
 from agents.agent import Agent
 from agents.answers import AnswerError
 from agents.networks.checkpoint import save_policy
-from agents.networks.config import CONFIG_CLASSES, NetworkConfig
-from agents.networks.kinds import NETWORKS, make_network
+from agents.networks.config import NetworkConfig
+from agents.networks.kinds import make_network
 from thud_env import Position, Record
 from thud_env.outcome import SIDES
 from training.arena import games as play_module
@@ -132,11 +132,7 @@ def test_code_that_is_edited_meanwhile_changes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A process has imported it."""
-    source = tmp_path / "edited_net.py"
-    source.write_text((Path(__file__).parent / "flat_network.py").read_text())
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setitem(NETWORKS, "edited", importlib.import_module("edited_net").FlatNetwork)
-    monkeypatch.setitem(CONFIG_CLASSES, "edited", NetworkConfig)
+    source = add_own_network(tmp_path, "edited", monkeypatch)
     network = make_network(NetworkConfig(kind="edited"))
     for role in SIDES:
         save_policy(tmp_path / "pair" / role, network, role=role, rules="classic", decisions=0)

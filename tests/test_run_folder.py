@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import errno
-import importlib
 import io
 import json
 import os
@@ -22,6 +21,7 @@ import pytest
 import resumed_run
 import torch
 import yaml
+from flat_network import add_own_network
 from rich.console import Console
 from small_run import SMALL_RUN
 from untrained import link_untrained
@@ -29,8 +29,7 @@ from untrained import link_untrained
 from agents import system
 from agents.durable import make_folder, replace_flushed
 from agents.networks.checkpoint import NotFiniteError
-from agents.networks.config import CONFIG_CLASSES, NetworkConfig
-from agents.networks.kinds import NETWORKS
+from agents.networks.config import NetworkConfig
 from thud_env.outcome import SIDES
 from training import launch
 from training.arena.identity import own_files
@@ -498,11 +497,7 @@ def test_a_player_that_has_changed_since_the_last_start_is_named(tmp_path: Path)
 
 
 def test_a_network_of_ones_own_that_has_changed_is_named(tmp_path: Path, monkeypatch) -> None:
-    (tmp_path / "own_net.py").write_text((Path(__file__).parent / "flat_network.py").read_text())
-    monkeypatch.syspath_prepend(tmp_path)
-    own_net = importlib.import_module("own_net")
-    monkeypatch.setitem(NETWORKS, "own", own_net.FlatNetwork)
-    monkeypatch.setitem(CONFIG_CLASSES, "own", NetworkConfig)
+    source = add_own_network(tmp_path, "own", monkeypatch)
     network = NetworkConfig(kind="own")
     config = dataclasses.replace(TINY, network=network, total_decisions=256)
     longer = dataclasses.replace(config, total_decisions=512)
@@ -514,7 +509,7 @@ def test_a_network_of_ones_own_that_has_changed_is_named(tmp_path: Path, monkeyp
     before = own_files([played], "classic")
     assert "has changed" not in quietly(tmp_path, longer, resume=True)
     after = own_files([played], "classic")
-    with (tmp_path / "own_net.py").open("a") as file:
+    with source.open("a") as file:
         file.write("# changed")
     shown = quietly(tmp_path, longer, resume=True)
     assert "network.kind=own has changed since this run was last begun or resumed" in shown

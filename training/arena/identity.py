@@ -72,19 +72,25 @@ def files_of(spec: str, rules: str, *, code: bool = True) -> list[Path]:
 
 def is_own_network(kind: str) -> bool:
     """Whether a kind of network is the user's own."""
+    return _own_network(kind) is not None
+
+
+def _own_network(kind: str) -> type | None:
+    """The class of a kind of network, if that is the user's own."""
     from agents.networks.kinds import NETWORKS  # imports torch
 
-    return kind in NETWORKS and NETWORKS[kind].__module__.partition(".")[0] != "agents"
+    network = NETWORKS.get(kind)
+    of_checkout = network is None or network.__module__.partition(".")[0] == "agents"
+    return None if of_checkout else network
 
 
 def _network_files(kind: str) -> list[Path]:
     """The file with the class of a kind of network, if that is the user's own and has one."""
-    if not is_own_network(kind):
+    network = _own_network(kind)
+    if network is None:
         return []
-    from agents.networks.kinds import NETWORKS
-
     try:
-        return [Path(inspect.getfile(NETWORKS[kind]))]
+        return [Path(inspect.getfile(network))]
     except (OSError, TypeError):  # it was typed in
         return []
 
