@@ -47,7 +47,7 @@ def _compile() -> None:
     clear(tree, 0)
     work = judging(Evaluator(material_weights()), CLASSIC)
     growth = Growth.of(work, BY_SEARCH, 0, FROM_CHECKED_EVALUATION, 1.0)
-    growths.grow(tree, growth, seed_generators(1, 0))  # no simulations
+    growths.grow(tree, growth, 0, seed_generators(1, 0))
 
 
 class MctsAgent(PlanningAgent):
@@ -141,8 +141,7 @@ class MctsAgent(PlanningAgent):
         made, due = 0, min(first, self._sims)
         with stopping_after(self._seconds, self.stop):
             while True:
-                growth.control[growths.SIMULATIONS] = due - made
-                grown = growths.grow(tree, growth, self._rng)
+                grown = growths.grow(tree, growth, due - made, self._rng)
                 made += grown
                 self.searched += grown
                 yield

@@ -11,7 +11,7 @@ from test_priors import values_of
 
 from agents.search.captures import capturable_by
 from agents.search.evaluator import read_evaluator
-from agents.search.growth import SIMULATIONS, Growth, grow
+from agents.search.growth import Growth, grow
 from agents.search.judge import judging
 from agents.search.playouts import BY_EVALUATION, BY_SEARCH
 from agents.search.priors import FROM_CAPTURES, FROM_EVALUATION
@@ -33,8 +33,7 @@ def grown(
     clear(tree, 0)
     tree.root[0] = position.row
     growth = Growth.of(work, how, 0, source, TEMPERATURE)
-    growth.control[SIMULATIONS] = simulations
-    assert grow(tree, growth, seed_generators(1, 1)) == simulations
+    assert grow(tree, growth, simulations, seed_generators(1, 1)) == simulations
     return tree
 
 

@@ -114,9 +114,9 @@ def test_a_tree_search_that_is_stopped_at_once_has_tried_a_decision(
     by_playouts, by_network = MctsAgent(sims=20), PolicyMctsAgent(tmp_path, time=1e-9)
     grow = growths.grow
 
-    def stopped(tree, growth, rng):
+    def stopped(tree, growth, simulations, rng):
         by_playouts.stop()
-        return grow(tree, growth, rng)
+        return grow(tree, growth, simulations, rng)
 
     monkeypatch.setattr(growths, "grow", stopped)
     for agent in (by_playouts, by_network):
@@ -128,10 +128,10 @@ def test_a_leaf_in_a_crowd_can_be_stopped(monkeypatch: pytest.MonkeyPatch) -> No
     """By a limit of nodes the search would be ten times as long."""
     position, agent, grow = trample_crowd(), MctsAgent(sims=20, priors="eval"), growths.grow
 
-    def stopped(tree, growth, rng):
+    def stopped(tree, growth, simulations, rng):
         agent.stop()
         growth.work.control[NODE_LIMIT] = 10 * CERTAIN
-        return grow(tree, growth, rng)
+        return grow(tree, growth, simulations, rng)
 
     monkeypatch.setattr(growths, "grow", stopped)
     agent.think(position.row)
@@ -295,9 +295,9 @@ def test_a_tree_search_that_begins_shows_nothing_of_the_one_before(monkeypatch) 
     before = Position.start()
     after = before.play(before.turns()[0])
 
-    def glimpsed(tree, growth, rng):
+    def glimpsed(tree, growth, simulations, rng):
         seen.append(agent.glimpse(after.row))
-        return grow(tree, growth, rng)
+        return grow(tree, growth, simulations, rng)
 
     agent.think(before.row)
     monkeypatch.setattr(growths, "grow", glimpsed)

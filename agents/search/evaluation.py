@@ -9,8 +9,6 @@ searches with this evaluation are the fixed yardstick of the ladder. The evaluat
 
 from __future__ import annotations
 
-import numpy as np
-
 from agents.search.bitboards import (
     BOARD,
     EAST,
@@ -57,8 +55,6 @@ SEEN_WIN = WIN - 1
 """The value of a turn beyond the depth that would win it: a win within the depth comes sooner."""
 LARGEST_EVALUATION = 50_000
 INFINITE = 1_000_000
-WIDEST = np.int64(INFINITE)
-"""The same as a number: Numba compiles a function, and all it calls, anew for each constant."""
 
 CLASSIC_FEATURES = (
     "constant",

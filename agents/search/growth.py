@@ -42,20 +42,20 @@ from thud_env.rules.row import (
 
 _NOISE = 1 << 20
 
-SIMULATIONS, HOW, LENGTH, PRIORS, CONTROL_SIZE = range(5)
-"""The numbers that control a search: simulations, how to value leaves, the most turns of a playout,
-where priors come from (``priors.py``)."""
-
 
 class Growth(NamedTuple):
     """How a tree grows, and the arrays for it."""
 
     work: Workspace
     """The evaluation of leaves and priors, with the arrays of short searches."""
-    control: NDArray[np.int64]
-    """[CONTROL_SIZE] the numbers above."""
-    temperature: NDArray[np.float64]
-    """[1] of the priors, in hundredths of a point."""
+    how: int
+    """How leaves are valued (``playouts.py``)."""
+    length: int
+    """The most turns of a playout."""
+    priors: int
+    """Where priors come from (``priors.py``)."""
+    temperature: float
+    """Of the priors, in hundredths of a point."""
     child: NDArray[np.int16]
     """[432] scratch space for trying a decision."""
     scratch: NDArray[np.int32]
@@ -65,13 +65,13 @@ class Growth(NamedTuple):
 
     @classmethod
     def of(cls, work: Workspace, how: int, length: int, priors: int, temperature: float) -> Growth:
-        """A growth that begins with no simulations."""
-        control = np.zeros(CONTROL_SIZE, dtype=np.int64)
-        control[HOW], control[LENGTH], control[PRIORS] = how, length, priors
+        """A growth with scratch space of its own."""
         return cls(
             work=work,
-            control=control,
-            temperature=np.array([temperature]),
+            how=how,
+            length=length,
+            priors=priors,
+            temperature=float(temperature),
             child=np.zeros(ROW_SIZE, dtype=np.int16),
             scratch=np.zeros(MAX_DECISIONS_AT_ONCE, dtype=np.int32),
             values=np.zeros(MAX_DECISIONS_AT_ONCE, dtype=np.int32),
@@ -79,38 +79,38 @@ class Growth(NamedTuple):
 
 
 @merged
-def _expand(tree, growth, game, row, last_captured, rng):
-    """Add a node for a position, with priors from captures or from the evaluation."""
+def _expand(tree, growth, row, last_captured, rng):
+    """Add a node of game 0 for a position, with priors from captures or from the evaluation."""
     decisions, values, work = tree.decisions, growth.values, growth.work
     child, scratch = growth.child, growth.scratch
     count = list_decisions(row, decisions, last_captured)
-    if not has_room(tree, game, count):  # priors are dear: a full tree goes without
+    if not has_room(tree, 0, count):  # priors are dear: a full tree goes without
         return -1
-    source = growth.control[PRIORS]
+    source = growth.priors
     if source != FROM_CAPTURES:
         judge_decisions(row, decisions, count, values, work, child, scratch, rng)
     if source == FROM_CHECKED_EVALUATION and row[PENDING] == NO_QUESTION:
         check_best(row, decisions, count, values, work, child, scratch, rng)
-    node = add_node(tree, game, count)
-    first = int(tree.nodes[game, node, FIRST_EDGE])
+    node = add_node(tree, 0, count)
+    first = int(tree.nodes[0, node, FIRST_EDGE])
     highest = -np.inf
     for i in range(count):
         if source != FROM_CAPTURES:
-            score = values[i] / growth.temperature[0]
+            score = values[i] / growth.temperature
         elif row[PENDING] == NO_QUESTION:
             score = np.log(1.0 + 10.0 * capturable_by(row, decisions[i]))
         else:
             score = 1.0 if i == 0 else 0.0
         # A little noise breaks ties.
         score += 0.01 * random_below(rng, 0, _NOISE) / _NOISE
-        tree.priors[game, first + i] = score
+        tree.priors[0, first + i] = score
         highest = max(highest, score)
     total = 0.0
     for i in range(first, first + count):
-        tree.priors[game, i] = np.exp(tree.priors[game, i] - highest)
-        total += tree.priors[game, i]
+        tree.priors[0, i] = np.exp(tree.priors[0, i] - highest)
+        total += tree.priors[0, i]
     for i in range(first, first + count):
-        tree.priors[game, i] = 0.9 * tree.priors[game, i] / total + 0.1 / count
+        tree.priors[0, i] = 0.9 * tree.priors[0, i] / total + 0.1 / count
     return node
 
 
@@ -122,41 +122,39 @@ def _reach(tree, growth, rng):
     Returns:
         the number of edges on the path; ``tree.rows[0]`` is the position.
     """
-    game = np.int64(0)
-    length, last_captured = descend(tree, game)
+    length, last_captured = descend(tree, 0)
     row, edge = tree.rows[0], tree.path[0, length - 1]
     if row[TERMINATION] != ONGOING or length == MAX_PATH or tree.visits[0, edge] == 0:
         return length
-    node = _expand(tree, growth, game, row, last_captured, rng)
+    node = _expand(tree, growth, row, last_captured, rng)
     if node < 0:
         return length
     tree.children[0, edge] = node
-    length, _ = descend_on(tree, game, node, length)
+    length, _ = descend_on(tree, 0, node, length)
     return length
 
 
 @compiled
-def grow(tree, growth, rng):
-    """Grow the tree of game 0 by as many simulations as ``growth.control`` says, and by one if
-    ``growth.work.control`` stops it at once: a decision has a value then.
+def grow(tree, growth, simulations, rng):
+    """Grow the tree of game 0 by some simulations. One is made even if ``growth.work.control``
+    stops it at once, so that a decision has a value.
 
     Args:
         tree: ``tree.root[0]`` is a row, its battle not over and no offer open.
         growth: how.
+        simulations: how many; 0 only adds a root that is missing.
         rng: [1] uint64.
 
     Returns:
         how many were made.
     """
-    game, nothing = np.int64(0), np.int64(-1)  # numbers: see evaluation.WIDEST
-    if tree.counters[game, NUM_NODES] == 0:
-        _expand(tree, growth, game, tree.root[0], nothing, rng)
-    control = growth.control
-    how, turns, decisions = control[HOW], control[LENGTH], tree.decisions
+    if tree.counters[0, NUM_NODES] == 0:
+        _expand(tree, growth, tree.root[0], -1, rng)
+    how, turns, decisions = growth.how, growth.length, tree.decisions
     made = 0
-    while made < control[SIMULATIONS] and (growth.work.control[STOP] == 0 or made == 0):
+    while made < simulations and (growth.work.control[STOP] == 0 or made == 0):
         length = _reach(tree, growth, rng)
         value = leaf_value(tree.rows[0], how, turns, growth.work, decisions, rng)
-        back_up(tree, game, length, value)
+        back_up(tree, 0, length, value)
         made += 1
     return made

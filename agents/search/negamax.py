@@ -15,8 +15,6 @@ value is exactly the minimax value.
 
 from __future__ import annotations
 
-import numpy as np
-
 from agents.search.evaluation import final_value
 from agents.search.levels import close_level, list_quiet_moves, open_level
 from agents.search.patterns import copy_codes, judge_afresh, judge_change
@@ -205,10 +203,10 @@ def search(work, row, depth, alpha, beta, rng):
     frames[0, TURNS_LEFT] = depth
     frames[0, LAST_CAPTURED] = -1
     frames[0, EXTENDED] = 0
-    if open_level(work, np.int64(0)):  # a number: see evaluation.WIDEST
+    if open_level(work, 0):
         return True
     if frames[0, UNLISTED] == 1:
-        list_quiet_moves(work, np.int64(0))
+        list_quiet_moves(work, 0)
     _shuffle(work.moves[0], work.scores[0], frames[0, COUNT], rng)
     level = 0
     while True:

@@ -8,11 +8,9 @@ turns it is cut off and evaluated.
 
 from __future__ import annotations
 
-import numpy as np
-
 from agents.search import negamax
 from agents.search.captures import keep_hungry_answers
-from agents.search.evaluation import WIDEST
+from agents.search.evaluation import INFINITE
 from agents.search.judge import judge_position
 from agents.search.scale import current_score, share_for_dwarfs
 from agents.search.workspace import BEST, LINE, NODES
@@ -72,7 +70,7 @@ def searched_value(row, depth, work, rng):
     if row[TERMINATION] != ONGOING:
         return current_score(row)
     work.control[NODES] = 0  # those of this search decide whether it can be stopped
-    finished = negamax.search(work, row, depth, -WIDEST, WIDEST, rng)
+    finished = negamax.search(work, row, depth, -INFINITE, INFINITE, rng)
     if not finished and work.frames[0, LINE] == 0:
         return share_for_dwarfs(row, judge_position(row, work))
     return share_for_dwarfs(row, work.frames[0, BEST])
@@ -100,8 +98,7 @@ def leaf_value(row, how, length, work, decisions, rng):
         rng: [1] uint64.
     """
     if how == BY_SEARCH:
-        depth = np.int64(LEAF_DEPTH)  # a number: see evaluation.WIDEST
-        return searched_value(row, depth, work, rng)
+        return searched_value(row, LEAF_DEPTH, work, rng)
     finish_turn(row, decisions, rng)
     if how == BY_RANDOM_PLAY:
         for _ in range(length):

@@ -7,11 +7,9 @@ that finds out takes 40 or more (docs/log.md).
 
 from __future__ import annotations
 
-import numpy as np
-
 from agents.search import negamax
 from agents.search.captures import capturable_by, capturing_moves
-from agents.search.evaluation import WIDEST, final_value
+from agents.search.evaluation import INFINITE, final_value
 from agents.search.judge import judge_position
 from agents.search.ordering import bring_best_forward
 from agents.search.patterns import UNKNOWN, has_replies, judge_afresh, judge_moves
@@ -92,7 +90,6 @@ def check_best(row, decisions, count, values, work, child, scratch, rng):
         bring_best_forward(decisions, values, i, count)
         _play(row, decisions[i], child, scratch, rng)
         if child[TERMINATION] == ONGOING and capturing_moves(child, scratch) > 0:
-            depth = np.int64(0)  # a number: see evaluation.WIDEST
-            negamax.search(work, child, depth, -WIDEST, WIDEST, rng)
+            negamax.search(work, child, 0, -INFINITE, INFINITE, rng)
             value = work.frames[0, BEST]
             values[i] = value if child[TO_MOVE] == row[TO_MOVE] else -value

@@ -84,8 +84,10 @@ class Tree(NamedTuple):
     """[G, 432] the current leaves."""
     decisions: NDArray[np.int32]
     """[2048] scratch space for a list of decisions."""
-    constants: NDArray[np.float64]
-    """[2] exploration, first-play reduction."""
+    exploration: float
+    """The constant of PUCT."""
+    reduction: float
+    """The first-play reduction."""
 
     @classmethod
     def of_size(cls, games: int, simulations: int, exploration: float, reduction: float) -> Tree:
@@ -107,7 +109,8 @@ class Tree(NamedTuple):
             first_edge=np.full(games, -1, dtype=np.int64),
             rows=np.zeros((games, ROW_SIZE), dtype=np.int16),
             decisions=np.zeros(MAX_DECISIONS_AT_ONCE, dtype=np.int32),
-            constants=np.array((exploration, reduction), dtype=np.float64),
+            exploration=float(exploration),
+            reduction=float(reduction),
         )
 
 
@@ -180,8 +183,8 @@ def choose(tree, game, node, side):
     scale = 1.0 / max(high - low, 1e-3) if tried > 0 else 0.0
     untried = 0.0
     if tried > 0:
-        untried = (total / tried - low) * scale - tree.constants[1] * np.sqrt(tried_prior)
-    exploration = tree.constants[0] * np.sqrt(tried + 1.0)
+        untried = (total / tried - low) * scale - tree.reduction * np.sqrt(tried_prior)
+    exploration = tree.exploration * np.sqrt(tried + 1.0)
     best = first
     best_score = -np.inf
     for i in range(first, last):

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from agents.agent import read_rows
 from agents.search import negamax
-from agents.search.evaluation import INFINITE, WIDEST, final_value
+from agents.search.evaluation import INFINITE, final_value
 from agents.search.evaluator import read_evaluator
 from agents.search.judge import judging
 from agents.search.lookahead import begin_afresh
@@ -53,9 +53,9 @@ def _value(work, row, child, decision, depth, alpha, rng):
         return value if same_side else -value
     turns = depth - 1 if child[PENDING] == NO_QUESTION else depth
     if same_side:
-        negamax.search(work, child, turns, alpha, WIDEST, rng)
+        negamax.search(work, child, turns, alpha, INFINITE, rng)
         return work.frames[0, BEST]
-    negamax.search(work, child, turns, -WIDEST, -alpha, rng)
+    negamax.search(work, child, turns, -INFINITE, -alpha, rng)
     return -work.frames[0, BEST]
 
 
@@ -107,8 +107,7 @@ def _score_all(work, row, depth, reach, considered, child, decisions, scores, or
     tried = count
     for i in range(count):
         order[i] = i
-    one = np.int64(1)  # a number: see evaluation.WIDEST
-    best = _score(work, row, child, decisions, scores, order, count, one, reach, rng)
+    best = _score(work, row, child, decisions, scores, order, count, 1, reach, rng)
     if depth > 1:
         _sort(order, scores, count)
         tried = min(count, considered)
