@@ -130,6 +130,9 @@ class Agent(ABC):
     def set_state(self, state: dict[str, Any]) -> None:  # noqa: B027 (nor without memory)
         """Restore a state that ``get_state`` returned."""
 
+    def stop(self) -> None:  # noqa: B027 (nor where no turn takes long)
+        """Make it answer soon, with the best found so far. Another thread may call this."""
+
     def act(self, position: Position) -> int:
         """A legal action in a position that is not over.
 

@@ -68,7 +68,7 @@ class AlphaBetaAgent(PlanningAgent):
         self.searched: int = 0
 
     def stop(self) -> None:
-        """Make a search in another thread return the best found so far."""
+        """See ``Agent``."""
         self._searcher.stop()
 
     def glimpse(self, row: Row) -> Thought | None:
@@ -105,7 +105,7 @@ class Greedy2Agent(PlanningAgent):
         self._searcher = Searcher(self._rng)
 
     def stop(self) -> None:
-        """Make a search in another thread return the best found so far."""
+        """See ``Agent``."""
         self._searcher.stop()
 
     def think(self, row: Row) -> Thought:

@@ -93,9 +93,7 @@ class Analysis:
     def stop(self) -> None:
         """Make ``run`` end soon. Another thread may call this."""
         self._stopped = True
-        stop = getattr(self._thinking, "stop", None)
-        if stop is not None:
-            stop()
+        self._thinking.stop()
 
     def run(self) -> None:
         """Analyse until the limits of the spec; or, if it names none, until there is nothing deeper

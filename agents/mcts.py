@@ -110,7 +110,7 @@ class MctsAgent(PlanningAgent):
         self.searched: int = 0
 
     def stop(self) -> None:
-        """Make a search in another thread return the best found so far."""
+        """See ``Agent``."""
         self._growth.work.control[STOP] = 1
 
     def glimpse(self, row: Row) -> Thought | None:

@@ -112,11 +112,6 @@ class PlanningAgent(DrawingAgent):
         """
         return None
 
-    def stop(self) -> None:
-        """Make ``think`` in another thread return the best it has so far. Override it where a
-        search may take long.
-        """
-
     def think_rows(self, rows: Sequence[Row]) -> Sequence[Thought]:
         """``think`` about several positions. Override it if a batch is faster."""
         return [self.think(row) for row in rows]

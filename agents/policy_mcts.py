@@ -160,7 +160,7 @@ class PolicyMctsAgent(PlanningAgent):
         self._judge.forget()
 
     def stop(self) -> None:
-        """Make a search in another thread return the best found so far."""
+        """See ``Agent``."""
         self._stopped = True
 
     def glimpse(self, row: Row) -> Thought | None:

@@ -331,7 +331,7 @@ def test_foreign_json_is_refused(saved: Path, text: str) -> None:
         ("actions", 19_800, "has actions 19800: this version of thud_env reads 6470"),
         ("role", "elves", "unknown role"),
         ("role", None, "role is missing"),
-        ("rules", "chess", "unknown role or ruleset"),
+        ("rules", "chess", "an unknown ruleset"),
         ("decisions", "many", "decisions is missing or of the wrong kind"),
         ("sha256", None, "sha256 is missing"),
         ("sha256", "0" * 64, f"{MODEL} is damaged"),

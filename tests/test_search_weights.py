@@ -24,7 +24,7 @@ GOOD = "{dwarfs: {dwarfs: 1}, trolls: {trolls: -4}}"
         ("classic: [", "is not YAML"),
         (f"classic: {GOOD}\nclassic: {GOOD}", "is not YAML: classic is there twice"),
         (f"chess: {GOOD}", "has weights for 'chess': no such ruleset"),
-        (f"classic: {GOOD}", "has no weights for the dwarfs of koom-valley"),
+        (f"classic: {GOOD}", ": no weights for koom-valley"),
         ("classic: {dwarfs: {drawfs: 1}}", "weighs 'drawfs': no such feature, there are constant"),
         ("classic: {dwarfs: {dwarfs: 1.5}}", "dwarfs weighs 1.5: a whole number in -100000 .. 10"),
         ("classic: {dwarfs: {dwarfs: 100001}}", "weighs 100001: a whole number in -100000 .. 10"),

@@ -540,6 +540,12 @@ def test_steps_out_of_place_are_refused():
         envs.step(actions)
 
 
+@pytest.mark.parametrize("method", ["action_masks", "sample_actions"])
+def test_nothing_can_be_decided_before_the_first_reset(method):
+    with pytest.raises(ResetNeeded, match=rf"call reset\(\) before {method}\(\)"):
+        getattr(ThudVectorEnv(2, side="trolls"), method)()
+
+
 def test_the_first_reset_is_of_all_environments():
     envs = ThudVectorEnv(2, side="trolls")
     some = {"reset_mask": np.array([True, False])}

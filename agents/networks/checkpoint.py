@@ -286,13 +286,11 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
     if manifest[OWN_HASH] != _hash(manifest):
         raise CheckpointError(f"{path} is damaged: it does not match its own hash")
     if manifest["role"] not in SIDES:
-        raise CheckpointError(
-            f"{path} names an unknown role or ruleset: {_short(manifest['role'])}"
-        )
+        raise CheckpointError(f"{path} names an unknown role: {_short(manifest['role'])}")
     try:
         get_ruleset(manifest["rules"])
     except ThudError as error:
-        raise CheckpointError(f"{path} names an unknown role or ruleset: {error}") from None
+        raise CheckpointError(f"{path} names an unknown ruleset: {error}") from None
     return manifest
 
 

@@ -1,11 +1,10 @@
 """Reads and writes the tables of the evaluation by patterns.
 
-A file, ``configs/search/patterns-RULES.npz``, holds a value for each *class* of patterns, of pieces
-on squares and of pieces beside the stone, for each number of dwarfs and of trolls and, unless it
-does without, for each class of lines. Entries that
-a symmetry maps onto each other are one class, so that a position and its mirror image have the same
-value. The symmetries are those of the rules, and for patterns that are not around the stone all
-eight of the board.
+A file, ``configs/search/patterns-RULES.npz``, holds a value for each *class* of entries: of
+patterns, of pieces on squares, of pieces beside the stone, of numbers of dwarfs and of trolls, and
+of lines, which a file may lack. Entries that a symmetry maps onto each other are one class, so that
+a position and its mirror image have the same value. The symmetries are those of the rules, and for
+patterns that are not around the stone all eight of the board.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ class Weights:
         reward. Without one, a game that is played for points counts its pieces.
 
         Raises:
-            KeyError: if there are none, and it is played to win.
+            WeightsError: if there are none, and it is played to win.
         """
         if ruleset.name in self.own:
             return self.own[ruleset.name]
@@ -46,7 +46,9 @@ class Weights:
             alike = get_ruleset(name).reward == ruleset.reward
             if alike and feature_names(name) == feature_names(ruleset):
                 return weights
-        return self.own[ruleset.name] if ruleset.reward == "outcome" else _of_pieces()
+        if ruleset.reward == "outcome":
+            raise WeightsError(f"no weights for {ruleset.name}")
+        return _of_pieces()
 
 
 def feature_names(rules: str | Ruleset) -> tuple[str, ...]:
@@ -93,8 +95,8 @@ def load_weights(path: str | Path) -> Weights:
     for ruleset in RULESETS.values():
         try:
             weights.of(ruleset)
-        except KeyError:
-            raise WeightsError(f"{path} has no weights for the dwarfs of {ruleset.name}") from None
+        except WeightsError as error:
+            raise WeightsError(f"{path}: {error}") from None
     return weights
 
 

@@ -17,9 +17,9 @@ from urllib.parse import urlencode
 
 import uvicorn
 
+from agents.web import patience
 from agents.web.app import make_app
 from agents.web.guard import EVERYWHERE, is_loopback
-from agents.web.patience import hang_up_on_the_silent
 from thud_env.command import say
 from thud_env.errors import ThudError
 
@@ -89,7 +89,7 @@ def serve(
         log_level="error",
         access_log=False,
         server_header=False,
-        timeout_keep_alive=15,
+        timeout_keep_alive=int(patience.SECONDS),
         timeout_graceful_shutdown=1,
     )
     print(f"Thud is at {address}  (Ctrl-C ends it)", flush=True)
@@ -115,7 +115,7 @@ class _Server(uvicorn.Server):
 
 
 async def _run(server: uvicorn.Server, listener: socket.socket) -> None:
-    sweep = asyncio.ensure_future(hang_up_on_the_silent(server))
+    sweep = asyncio.ensure_future(patience.hang_up_on_the_silent(server))
     await server.serve(sockets=[listener])
     await sweep
 

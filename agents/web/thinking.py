@@ -86,7 +86,7 @@ class Seat:
         self._work: asyncio.Future[Any] | None = None
 
     def start(self, worker: Any, work: Callable[[], Answer]) -> asyncio.Future[Answer]:
-        """Begin some work; ``worker.stop()``, if there is such a method, makes it end soon."""
+        """Begin some work; ``worker.stop()`` makes it end soon."""
         self._worker = worker
         future = asyncio.ensure_future(self.room.run(work))
         self._work = future
@@ -121,8 +121,7 @@ class Seat:
                     "thinks so long needs a method stop()",
                     504,
                 )
-            if hasattr(self._worker, "stop"):
-                self._worker.stop()
+            self._worker.stop()
             grace -= await self._wait(self._work)
 
     @staticmethod

@@ -300,9 +300,12 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         return observations, rewards, over & ~truncated, truncated, final | infos
 
     def action_masks(self) -> NDArray[np.int8]:
-        """The action masks, [B, 6470] int8, as in ``infos["action_mask"]``. Before the first reset
-        they are those of the start.
+        """The action masks, [B, 6470] int8, as in ``infos["action_mask"]``.
+
+        Raises:
+            ResetNeeded: before the first reset, and after an opponent has failed.
         """
+        self._check_playing("action_masks")
         masks = np.empty_like(self._masks) if self._copy else self._masks
         self._games.write_masks(masks, self._idle_mask)
         return masks
@@ -312,7 +315,11 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
 
         They have a generator of their own, which ``reset(seed=...)`` seeds: which sides and starts
         are drawn does not depend on how often this is called.
+
+        Raises:
+            ResetNeeded: as ``action_masks`` does.
         """
+        self._check_playing("sample_actions")
         return self._games.sampled(self._sampling)
 
     def close(self, **kwargs: Any) -> None:
@@ -385,9 +392,12 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
 
     # -- inside --------------------------------------------------------------------------------
 
-    def _checked(self, actions: Any) -> NDArray[np.integer[Any]]:
+    def _check_playing(self, method: str) -> None:
         if self._needs_reset:
-            raise ResetNeeded("call reset() before step(): no battle is being played")
+            raise ResetNeeded(f"call reset() before {method}(): no battle is being played")
+
+    def _checked(self, actions: Any) -> NDArray[np.integer[Any]]:
+        self._check_playing("step")
         if self.autoreset_mode is AutoresetMode.DISABLED and self._ended.any():
             raise ResetNeeded(
                 f"environments {np.flatnonzero(self._ended).tolist()} are over: "
