@@ -71,7 +71,7 @@ class Growth(NamedTuple):
             how=how,
             length=length,
             priors=priors,
-            temperature=float(temperature),
+            temperature=temperature,
             child=np.zeros(ROW_SIZE, dtype=np.int16),
             scratch=np.zeros(MAX_DECISIONS_AT_ONCE, dtype=np.int32),
             values=np.zeros(MAX_DECISIONS_AT_ONCE, dtype=np.int32),

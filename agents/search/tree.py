@@ -109,8 +109,8 @@ class Tree(NamedTuple):
             first_edge=np.full(games, -1, dtype=np.int64),
             rows=np.zeros((games, ROW_SIZE), dtype=np.int16),
             decisions=np.zeros(MAX_DECISIONS_AT_ONCE, dtype=np.int32),
-            exploration=float(exploration),
-            reduction=float(reduction),
+            exploration=exploration,
+            reduction=reduction,
         )
 
 
