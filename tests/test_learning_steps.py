@@ -9,9 +9,8 @@ import pytest
 import torch
 from small_distillation import FLOAT32, SMALL, TINY, networks
 
-from thud_env.rules.images import mapped_rows
 from thud_env.rules.row import TO_MOVE
-from thud_env.symmetry import symmetries_of
+from thud_env.symmetry import map_rows, symmetries_of
 from training.arena.openings import read_openings
 from training.config import PPOConfig
 from training.distill.alphabeta_teacher import AlphaBetaTeacher
@@ -42,7 +41,7 @@ def test_a_state_is_learnt_from_in_all_its_images(rules: str) -> None:
     student = Student(0, network, config, FLOAT32, np.random.default_rng(1))
     student.add(lesson)
     student.learn(2, 0.0)
-    images = [mapped_rows(np.array([one]), lesson.rows) for one in symmetries_of(rules)]
+    images = [map_rows(one, lesson.rows) for one in symmetries_of(rules)]
     shown = {network.inputs(rows).planes[0].numpy().tobytes() for rows in images}
     assert len(shown) == len(symmetries_of(rules))
     assert seen == shown

@@ -100,14 +100,26 @@ def test_without_limits_of_the_environment_those_of_a_start_stay():
     assert env.position == agreed
 
 
+def test_an_environment_without_agreement_has_none_whatever_the_starts():
+    agreed = thud_env.Position.start(agreement=True)
+    for starts in ([agreed], agreed.row[np.newaxis]):
+        env = thud_env.ThudEnv(starts=starts, agreement=False)
+        env.reset()
+        assert env.position.limits == thud_env.Position.start().limits
+    quiet = agreed.text.replace("- 0 0", "- 20 20")
+    offered = thud_env.Position.from_text(quiet, agreement=True).play("offer")
+    with pytest.raises(thud_env.ThudError, match=r"^start 'dd1dd/.*': pending 'offer', but"):
+        thud_env.ThudEnv(starts=[offered], agreement=False)
+
+
 @pytest.mark.parametrize("starts", [None, START, [START.text], ROWS])
 @pytest.mark.parametrize("limit", ["max_turns", "max_quiet_turns", "offer_after"])
 @pytest.mark.parametrize("make", [thud_env.ThudEnv, partial(thud_env.ThudVectorEnv, 2)])
 def test_limits_out_of_range_are_refused_whatever_the_starts(make, limit, starts):
     with pytest.raises(ValueError, match=f"^{limit} must be in 1 .. 32767, not 0"):
         make(starts=starts, **{limit: 0})
-    with pytest.raises(ValueError, match="agreement must be True or False, not None"):
-        make(starts=starts, agreement=None)
+    with pytest.raises(ValueError, match="agreement must be True or False, not"):
+        make(starts=starts, agreement="no")
 
 
 @pytest.mark.parametrize("limits", [{"max_turns": 60}, {"max_quiet_turns": 50, "max_turns": 70}])

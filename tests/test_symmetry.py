@@ -14,7 +14,7 @@ from reference import CLASSIC_RULES, VALLEY_RULES
 from thud_env import BatchedGame, Position, ThudError
 from thud_env.actions import ACTION_SYMMETRY
 from thud_env.board import MIRROR_LEFT_RIGHT, SYMMETRIES
-from thud_env.rules.row import PENDING, PENDING_CELL
+from thud_env.rules.row import MAX_TURNS, PENDING, PENDING_CELL
 from thud_env.symmetry import (
     INVERSE,
     map_action,
@@ -251,6 +251,18 @@ ASTRAY[1, PENDING_CELL] = 30_000
 def test_rows_and_symmetries_of_another_kind_are_refused(symmetries, rows, said) -> None:
     with pytest.raises((ThudError, TypeError), match=said):
         map_rows(symmetries, rows)
+
+
+def test_sound_rows_need_no_check_but_their_symmetries_do() -> None:
+    every_other = np.repeat(PAIR, 2, axis=0)[::2].astype(np.int64)
+    np.testing.assert_array_equal(map_rows(3, every_other, check=False), map_rows(3, PAIR))
+    endless = PAIR.copy()
+    endless[1, MAX_TURNS] = 0
+    with pytest.raises(ThudError, match="row 1"):
+        map_rows(3, endless)
+    assert map_rows(3, endless, check=False)[1, MAX_TURNS] == 0
+    with pytest.raises(ThudError, match="another game after symmetry 1"):
+        map_rows(1, VALLEY, check=False)
 
 
 GAMES = ("classic", "koom-valley", "koom-valley-football")

@@ -44,11 +44,11 @@ def limits_asked_for(
     max_quiet_turns: int | None,
     max_turns: int | None,
     offer_after: int | None,
-    agreement: bool,
+    agreement: bool | None,
 ) -> Limits:
-    """The limits that an environment was made with; False is no wish for ``agreement``."""
+    """The limits that an environment was made with; None for those that it was not given."""
     limits = Limits(max_quiet_turns=max_quiet_turns, max_turns=max_turns, offer_after=offer_after)
-    if agreement is not False:
+    if agreement is not None:
         limits["agreement"] = agreement
     return limits
 

@@ -34,7 +34,7 @@ from thud_env.board import (
 )
 from thud_env.errors import ThudError
 from thud_env.position import Position
-from thud_env.rules.check import check_rows
+from thud_env.rules.check import as_rows, check_rows
 from thud_env.rules.images import mapped_rows
 from thud_env.rules.row import RULESET_KEY, UNUSED, ruleset_of
 from thud_env.rulesets import Ruleset, get_ruleset
@@ -160,12 +160,16 @@ def map_together(
     )
 
 
-def map_rows(symmetries: int | NDArray[Any], rows: NDArray[np.int16]) -> NDArray[np.int16]:
+def map_rows(
+    symmetry: int | NDArray[Any], rows: NDArray[np.integer[Any]], *, check: bool = True
+) -> NDArray[np.int16]:
     """State rows mapped: of each the board and the square that it remembers.
 
     Args:
-        symmetries: [N] one for each row, or one for all.
+        symmetry: 0 .. 7, an index of ``board.SYMMETRIES``; or [N], one for each row.
         rows: [N, 432] integers, as ``BatchedGame.rows`` has them.
+        check: whether to look at the rows first. Pass False for rows that are known to be sound,
+            as a batch's are: what others give means nothing, and reading them may end the process.
 
     Returns:
         new rows, [N, 432].
@@ -174,10 +178,10 @@ def map_rows(symmetries: int | NDArray[Any], rows: NDArray[np.int16]) -> NDArray
         ThudError: if a symmetry is not one of ``symmetries_of`` a row's game; a ``RowError`` if no
             play leads to a row.
     """
-    given = check_rows(rows)
-    numbers = as_array("symmetries", symmetries)
+    given = check_rows(rows) if check else as_rows(rows)
+    numbers = as_array("symmetry", symmetry)
     if numbers.ndim == 0:
-        numbers = np.full(len(given), _number(symmetries))  # type: ignore[arg-type]
+        numbers = np.full(len(given), _number(symmetry))  # type: ignore[arg-type]
     numbers = as_integers("symmetries", numbers, len(given))
     keys = given[:, RULESET_KEY:UNUSED]
     if (keys == keys[:1]).all():

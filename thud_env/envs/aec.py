@@ -146,7 +146,7 @@ class ThudEnv(BoardEnv):
         max_turns: turns that truncate a battle; None for the ruleset's 800.
         offer_after: quiet turns before an offer to end the battle, and own turns between offers;
             None for the ruleset's 20.
-        agreement: whether a battle may end by agreement.
+        agreement: whether a battle may end by agreement; None if not, unless a start has it.
 
     Raises:
         ThudError: for any other value.

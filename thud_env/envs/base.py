@@ -101,7 +101,7 @@ class BoardEnv(AECEnv[str, Any, int]):  # type: ignore[misc] # PettingZoo is unt
         max_quiet_turns: int | None = None,
         max_turns: int | None = None,
         offer_after: int | None = None,
-        agreement: bool = False,
+        agreement: bool | None = None,
         **unknown: Never,
     ) -> None:
         refuse_unknown(type(self), unknown, HINTS)

@@ -151,7 +151,7 @@ class ThudSeatEnv(gymnasium.Env[Any, Any]):
         max_quiet_turns: int | None = None,
         max_turns: int | None = None,
         offer_after: int | None = None,
-        agreement: bool = False,
+        agreement: bool | None = None,
         **unknown: Never,
     ) -> None:
         refuse_unknown(type(self), unknown, {**HINTS, **_MANY_ONLY})

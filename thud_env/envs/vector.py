@@ -133,7 +133,7 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         max_quiet_turns: int | None = None,
         max_turns: int | None = None,
         offer_after: int | None = None,
-        agreement: bool = False,
+        agreement: bool | None = None,
         autoreset_mode: AutoresetMode | AutoresetName = AutoresetMode.NEXT_STEP,
         copy: bool = True,
         num_threads: int | None = None,

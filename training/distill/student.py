@@ -13,10 +13,9 @@ from agents.networks.network import PolicyNetwork, margin_of_one
 from agents.search.evaluation import POINT
 from agents.search.scale import current_scores
 from thud_env.actions import ACTION_SYMMETRY
-from thud_env.rules.images import mapped_rows
 from thud_env.rules.row import DWARFS, TO_MOVE
 from thud_env.rulesets import get_ruleset
-from thud_env.symmetry import symmetries_of
+from thud_env.symmetry import map_rows, symmetries_of
 from training.distill.config import DistillConfig
 from training.distill.lessons import Lesson
 from training.distill.muon import optimisers_of
@@ -122,7 +121,7 @@ class Student:
     def _step(self) -> list[float]:
         lesson = self._draw()
         chosen = self._random.choice(self._symmetries, size=len(lesson.rows))
-        rows = mapped_rows(chosen, lesson.rows)
+        rows = map_rows(chosen, lesson.rows, check=False)
         labels = lesson.labels
         owner = np.repeat(np.arange(len(rows)), labels.counts)
         decisions = ACTION_SYMMETRY[chosen[owner], labels.decisions].astype(np.int64)

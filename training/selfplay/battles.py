@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 from thud_env import BatchedGame
 from thud_env.batch.options import Device
 from thud_env.rules.check import RowError
-from thud_env.rules.images import mapped_rows
 from thud_env.rulesets import get_ruleset
-from thud_env.symmetry import symmetries_of
+from thud_env.symmetry import map_rows, symmetries_of
 from thud_env.views.results import margins
 from training.config import SelfPlayConfig
 from training.process.state import State, StateError, restore_generator, state_of_generator
@@ -96,7 +95,7 @@ class OngoingBattles:
             ``Rollout.final_opponents``.
         """
         met = self.opponents.met(games)
-        framed = mapped_rows(self.frames[games], last_rows)
+        framed = map_rows(self.frames[games], last_rows, check=False)
         for game, margin in zip(
             games.tolist(), margins(last_rows, check=False).tolist(), strict=True
         ):

@@ -19,9 +19,8 @@ from torch import Tensor
 from agents.networks.drawing import draw_decisions
 from agents.networks.on_device import as_tensor, device_of
 from thud_env.actions import ACTION_SYMMETRY
-from thud_env.rules.images import mapped_rows
 from thud_env.rules.row import ROW_SIZE
-from thud_env.symmetry import INVERSE
+from thud_env.symmetry import INVERSE, map_rows
 from training.process.clock import ENVIRONMENT, FORWARD
 from training.process.roles import Roles
 from training.selfplay.battles import OngoingBattles
@@ -94,7 +93,7 @@ class DeviceCollector:
         if self.battles.symmetries == (0,):
             return self._rows
         if device_of(self._rows) == "cpu":
-            return torch.from_numpy(mapped_rows(self.battles.frames, self._rows.numpy()))
+            return torch.from_numpy(map_rows(self.battles.frames, self._rows.numpy(), check=False))
         from training.selfplay.frames_cuda import map_rows_of
 
         mapped = torch.empty_like(self._rows)

@@ -20,7 +20,7 @@ def _map(rows, frames, mapped):
 
 
 def map_rows_of(frames: Any, rows: Any, mapped: Any) -> None:
-    """``rules.images.mapped_rows`` on a GPU.
+    """``thud_env.symmetry.map_rows`` on a GPU.
 
     Args:
         frames: [N] int64, and

@@ -9,8 +9,8 @@ import torch
 from numpy.typing import NDArray
 
 from agents.networks.drawing import draw_decisions
-from thud_env.rules.images import mapped_rows
 from thud_env.rules.row import ROW_SIZE
+from thud_env.symmetry import map_rows
 from training.process.clock import ENVIRONMENT, FORWARD
 from training.process.roles import Roles
 from training.selfplay.battles import OngoingBattles
@@ -54,7 +54,7 @@ class HostCollector:
         finals = [(rollout.final_games, rollout.final_rows, rollout.final_opponents)]
         for t in range(steps):
             with self._roles.clock.on(ENVIRONMENT):
-                rollout.rows[t] = mapped_rows(battles.frames, games.rows)
+                rollout.rows[t] = map_rows(battles.frames, games.rows, check=False)
             rollout.movers[t] = games.to_move
             rows, actions = rollout.rows[t], rollout.actions[t]
             self._decide(rows, rollout.log_probs[t], rollout.values[t], actions)
@@ -67,7 +67,7 @@ class HostCollector:
                 over = np.flatnonzero(ended)
                 finals.append((over, *battles.finish(over, games.final_rows[over])))
         rollout.last_movers[:] = games.to_move
-        rollout.last_rows[:] = mapped_rows(battles.frames, games.rows)
+        rollout.last_rows[:] = map_rows(battles.frames, games.rows, check=False)
         self._decide(rollout.last_rows, np.empty(count, np.float32), rollout.last_values)
         final_games, final_rows, met = map(np.concatenate, zip(*finals, strict=True))
         return dataclasses.replace(
