@@ -127,6 +127,7 @@ ROOMS = {
         "evaluate",
         "bench",
         "curves",
+        "average",
     ],
 }
 CORE_DEPENDENCIES = {"numpy", "numba", "gymnasium", "pettingzoo"}
