@@ -1,12 +1,11 @@
-"""Average the weights of several pairs into one, which often plays better than each of them.
+"""Average the weights of several pairs of policies into one pair.
 
 ::
 
     python -m training.average runs/a runs/b --out runs/ab
 
-For runs that were tuned from the same weights, or one from the other: their weights lie near each
-other, and what chance taught each of them differs (Wortsman et al., "Model soups", 2022). Networks
-that began with random weights of their own have no average that plays. Measure what comes out, with
+For runs that were tuned from the same weights, or one from the other: what chance taught each of
+them averages out (Wortsman et al., "Model soups", 2022). Measure what comes out, with
 ``training.evaluate``; train it further with ``start_from``.
 """
 
