@@ -137,6 +137,13 @@ def test_a_policy_that_could_not_be_loaded_is_not_saved(
     assert not list(tmp_path.iterdir())
 
 
+def test_a_network_of_no_known_kind_is_not_saved(tmp_path: Path) -> None:
+    network = Network(NetworkConfig(kind="unheard", channels=4, blocks=1, key_size=2))
+    with pytest.raises(ThudError, match="no kind of network is called 'unheard'"):
+        save_policy(tmp_path / "new", network, role="dwarfs", rules="classic", decisions=0)
+    assert not (tmp_path / "new").exists()
+
+
 def test_only_a_policy_of_the_game_is_saved_as_one(tmp_path: Path) -> None:
     symmetric = make_network(config_class({"kind": "symmetric"})())
     with pytest.raises(ThudError, match="symmetries"):

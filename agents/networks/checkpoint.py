@@ -104,8 +104,8 @@ def save_policy(
     Raises:
         FileExistsError: if ``folder`` exists; nothing is overwritten.
         NotFiniteError: if a weight is infinite or NaN.
-        ThudError: if there is no such role or ruleset, the network cannot learn that game or is
-            too large, or ``decisions`` is not an integer, 0 or more.
+        ThudError: if there is no such role or ruleset, the network cannot learn that game, is too
+            large or of no known kind, or ``decisions`` is not an integer, 0 or more.
         TypeError: if the network is of another library.
     """
     if not isinstance(network, PolicyNetwork):
@@ -118,8 +118,9 @@ def save_policy(
     if folder.exists():
         raise FileExistsError(f"{folder} exists: a checkpoint is never overwritten")
     check_finite(network.state_dict(), f"the network of the {role}:")
+    config = dataclasses.asdict(network.config)
+    network_config(config)  # or it could not be read again
     with new_folder(folder) as temporary:
-        config = dataclasses.asdict(network.config)
         # The network's sizes are in the model's own header too, so that one file is a whole policy;
         # under a single key, because several would be written in a different order each time.
         model = save_tensors(
