@@ -118,7 +118,7 @@ def test_an_environment_without_agreement_has_none_whatever_the_starts():
 def test_limits_out_of_range_are_refused_whatever_the_starts(make, limit, starts):
     with pytest.raises(ValueError, match=f"^{limit} must be in 1 .. 32767, not 0"):
         make(starts=starts, **{limit: 0})
-    with pytest.raises(ValueError, match="agreement must be True or False, not"):
+    with pytest.raises(ValueError, match="agreement must be True or False, not 'no'"):
         make(starts=starts, agreement="no")
 
 
