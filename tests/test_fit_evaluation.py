@@ -109,7 +109,7 @@ def fitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     "name", ["positions-1-0.npz", "generation-1.json", "generation-2.json", "report.json"]
 )
-@pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"[]", b'{"generation": 1}'])
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"[]", b"[" * 100_000, b'{"generation": 1}'])
 def test_a_damaged_file_is_named_and_made_anew_without_it(
     name: str, content: bytes, fitted: Path, tmp_path: Path, monkeypatch, capsys
 ) -> None:
@@ -129,8 +129,9 @@ def test_a_damaged_file_is_named_and_made_anew_without_it(
     assert (tmp_path / name).read_bytes() == whole
 
 
-def test_a_damaged_plan_asks_for_another_folder(tmp_path: Path, capsys) -> None:
-    (tmp_path / "plan.json").write_text("[1]")
+@pytest.mark.parametrize("text", ["[1]", "[" * 100_000])
+def test_a_damaged_plan_asks_for_another_folder(text: str, tmp_path: Path, capsys) -> None:
+    (tmp_path / "plan.json").write_text(text)
     assert main(command(tmp_path)) == 2
     assert "plan.json is damaged: another --folder would be right" in capsys.readouterr().err
 
@@ -198,6 +199,7 @@ def test_a_ruleset_of_your_own_is_refused_in_a_line(tmp_path: Path, capsys) -> N
     assert not folder.exists()
 
 
+@pytest.mark.parametrize("text", ["{}", "[" * 100_000])
 @pytest.mark.parametrize(
     ("there", "said"),
     [
@@ -207,14 +209,14 @@ def test_a_ruleset_of_your_own_is_refused_in_a_line(tmp_path: Path, capsys) -> N
     ],
 )
 def test_a_file_of_something_else_is_left_as_it_is(
-    there: str, said: str, tmp_path: Path, capsys
+    there: str, said: str, text: str, tmp_path: Path, capsys
 ) -> None:
-    (tmp_path / there).write_text("{}")
+    (tmp_path / there).write_text(text)
     shutil.copy(tables_path("classic"), tmp_path / "tables.npz")
     out = tmp_path / f"{there.partition('.')[0]}.npz"
     assert main(command(tmp_path / "fit", "--out", str(out))) == 2
     assert said in capsys.readouterr().err
-    assert (tmp_path / there).read_text() == "{}"
+    assert (tmp_path / there).read_text() == text
     assert not (tmp_path / "fit").exists()
 
 

@@ -15,7 +15,7 @@ MAKERS = {
     "vector": lambda **given: gymnasium.make_vec("thud/Thud-v0", num_envs=2, **given).unwrapped,
     "batch": lambda **given: thud_env.BatchedGame(2, **given),
 }
-OF_OTHERS = {"render_mode", "num_envs", "autoreset_mode"}
+OF_OTHERS = {"render_mode", "num_envs"}
 """Attributes of Gymnasium's and PettingZoo's, which they may set."""
 TAKES_EFFECT = {"opponent", "starts"}
 EACH = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)

@@ -67,6 +67,7 @@ ROOMS = {
         "system",
         "durable",
         "strict_yaml",
+        "strict_json",
         "ranges",
         "answers",
         "words",

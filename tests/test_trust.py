@@ -14,6 +14,7 @@ from ladders import made_up
 from small_run import SMALL_RUN
 
 import agents
+from agents.strict_json import parse_json
 from agents.strict_yaml import YamlError, parse_yaml
 from thud_env import Record, ThudError
 from training.arena.field import FieldError
@@ -145,6 +146,15 @@ def test_yaml_of_any_kind_is_refused_in_a_short_line(text: str, said: str) -> No
 
 def test_yaml_that_is_nested_less_deeply_is_read() -> None:
     assert str(parse_yaml("[" * 50 + "]" * 50)) == "[" * 50 + "]" * 50
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("", "Expecting value"), (b"\xff", "can't decode"), ("[" * 100_000, "nested too deeply")],
+)
+def test_damaged_json_is_a_value_error(text: str | bytes, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        parse_json(text)
 
 
 @pytest.mark.parametrize("key", ["seed", "num_games", "network.blocks"])

@@ -23,6 +23,7 @@ from agents.networks.folders import MANIFEST, MODEL, policy_folder
 from agents.networks.inputs import planes_read
 from agents.networks.kinds import make_network, network_config
 from agents.networks.network import PolicyNetwork
+from agents.strict_json import parse_json
 from thud_env.actions import NUM_ACTIONS
 from thud_env.arguments import as_count, one_of
 from thud_env.errors import ThudError
@@ -263,8 +264,8 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
     if len(text) > _MOST_BYTES:
         raise CheckpointError(f"{path} is not a manifest: it is longer than {_MOST_BYTES} bytes")
     try:
-        manifest = json.loads(text)
-    except (ValueError, RecursionError):
+        manifest = parse_json(text)
+    except ValueError:
         raise CheckpointError(f"{path} is damaged: it is not JSON") from None
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         raise CheckpointError(f"{path} is not the manifest of a {FORMAT} checkpoint")

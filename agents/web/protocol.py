@@ -5,10 +5,10 @@ A message is a JSON object. ``BadRequest`` refuses anything else, in one line fo
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any, TypeVar
 
+from agents.strict_json import parse_json
 from thud_env import Position
 from thud_env.errors import ThudError
 from thud_env.notation.turns import normalise_turn
@@ -48,8 +48,8 @@ def read_message(body: bytes) -> dict[str, Any]:
         BadRequest: if it is not a JSON object, or nested too deeply.
     """
     try:
-        message = json.loads(body)
-    except (ValueError, RecursionError):
+        message = parse_json(body)
+    except ValueError:
         raise BadRequest("the body is not JSON") from None
     if not isinstance(message, dict):
         raise BadRequest("the body is not a JSON object")

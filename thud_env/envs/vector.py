@@ -148,8 +148,8 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         self._is_dict = one_of("observation", observation, get_args(ObservationKind)) == "dict"
         self._loses = is_lost_by(illegal_action)
         self._idle_mask = idle_value(idle_mask)
-        self.autoreset_mode = read_autoreset_mode(autoreset_mode)
-        self.metadata = {"autoreset_mode": self.autoreset_mode}
+        self._autoreset_mode = read_autoreset_mode(autoreset_mode)
+        self.metadata = {"autoreset_mode": self._autoreset_mode}
         ruleset = get_ruleset(rules)
         self._limits = limits_asked_for(max_quiet_turns, max_turns, offer_after, agreement)
         match = one_of("match", match, (True, False))
@@ -169,7 +169,7 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         """[B] the last step returned the end of the game."""
         self._needs_reset = True
         self._sampling = np.random.default_rng()
-        self._made = {"num_envs": num_envs, "autoreset_mode": self.autoreset_mode.value}
+        self._made = {"num_envs": num_envs, "autoreset_mode": self._autoreset_mode.value}
         """The arguments that a state depends on, beside those of the games."""
 
     @property
@@ -289,7 +289,7 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
         over = games.is_over & ~restarted
         truncated = over & games.is_truncated
         final = {}
-        if self.autoreset_mode is AutoresetMode.SAME_STEP and over.any():
+        if self._autoreset_mode is AutoresetMode.SAME_STEP and over.any():
             final = self._final(over)
             games.start(over, self.np_random)
             games.reply()
@@ -339,6 +339,11 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
     def side(self) -> Seat:
         """The side that the environment was made with."""
         return self._games.side
+
+    @property
+    def autoreset_mode(self) -> AutoresetMode:
+        """What happens after the end of a battle, as the environment was made."""
+        return self._autoreset_mode
 
     @property
     def rows(self) -> NDArray[np.int16]:
@@ -398,7 +403,7 @@ class ThudVectorEnv(VectorEnv[Any, NDArray[Any], NDArray[Any]]):
 
     def _checked(self, actions: Any) -> NDArray[np.integer[Any]]:
         self._check_playing("step")
-        if self.autoreset_mode is AutoresetMode.DISABLED and self._ended.any():
+        if self._autoreset_mode is AutoresetMode.DISABLED and self._ended.any():
             raise ResetNeeded(
                 f"environments {np.flatnonzero(self._ended).tolist()} are over: "
                 "reset(options={'reset_mask': terminated | truncated}) before step()"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-import json
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from agents.networks.folders import MANIFEST, pair_folder
 from agents.registry import own_source
 from agents.search.pattern_files import FOLDER
 from agents.specs import Spec
+from agents.strict_json import parse_json
 from thud_env.outcome import SIDES
 from thud_env.rulesets import get_ruleset
 
@@ -104,7 +104,7 @@ def hash_of_network(kind: str) -> dict[str, str]:
 def _kind(manifest: Path) -> str:
     """The kind of the network that a manifest is of; none if it is damaged."""
     try:
-        return str(json.loads(manifest.read_bytes())["network"]["kind"])
+        return str(parse_json(manifest.read_bytes())["network"]["kind"])
     except (ValueError, LookupError, TypeError):
         return ""
 

@@ -6,7 +6,6 @@ one write: a stop leaves at most one unfinished line, at the end.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any, NamedTuple
 
 from agents import system
 from agents.durable import naming, write_whole
+from agents.strict_json import parse_json
 from thud_env.errors import ThudError
 
 
@@ -54,15 +54,13 @@ def read_lines(path: Path, take: Callable[[dict[str, Any]], None]) -> Whole:
     for number, line in enumerate(lines, start=1):
         try:
             take(_object(line))
-        except RecursionError:
-            raise JournalError(f"{path}, line {number} is damaged: nested too deeply") from None
         except (ValueError, TypeError, LookupError, ArithmeticError) as error:
             raise JournalError(f"{path}, line {number} is damaged: {error}") from None
     return Whole(size, size < len(data))
 
 
 def _object(line: bytes) -> dict[str, Any]:
-    entry = json.loads(line)
+    entry = parse_json(line)
     if not isinstance(entry, dict):
         raise ThudError("a JSON object would be right")
     return entry
@@ -71,7 +69,7 @@ def _object(line: bytes) -> dict[str, Any]:
 def _is_object(line: bytes) -> bool:
     try:
         _object(line)
-    except (ValueError, RecursionError):
+    except ValueError:
         return False
     return True
 

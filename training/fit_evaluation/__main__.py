@@ -31,6 +31,7 @@ from typing import Any
 from agents.durable import make_folder, replace_flushed, sweep
 from agents.search.pattern_files import TablesError, read_values, tables_path
 from agents.search.workspace import MAX_DEPTH
+from agents.strict_json import parse_json
 from thud_env.command import Command, bounded
 from thud_env.errors import ThudError
 from thud_env.rulesets import RULESETS, get_ruleset
@@ -151,7 +152,7 @@ def _is_written(out: Path, newest: Path, report_path: Path, fits: list[Any]) -> 
     if not (report_path.exists() and out.exists() and out.read_bytes() == newest.read_bytes()):
         return False
     try:
-        report = json.loads(report_path.read_text(encoding="utf-8"))
+        report = parse_json(report_path.read_bytes())
         return bool(report["match"]["won"]) and report["fits"] == fits
     except (KeyError, TypeError, ValueError):
         raise damaged(report_path) from None
@@ -176,7 +177,7 @@ def _check_ours(out: Path) -> None:
 
 def _is_report(path: Path) -> bool:
     try:
-        report = json.loads(path.read_text(encoding="utf-8"))
+        report = parse_json(path.read_bytes())
     except ValueError:
         return False
     return isinstance(report, dict) and {"plan", "fits", "match"} <= report.keys()

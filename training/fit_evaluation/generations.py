@@ -18,6 +18,7 @@ from agents.search.evaluation import POINT
 from agents.search.evaluator import Evaluator
 from agents.search.pattern_files import classes_of, read_values, tables_with, write_tables
 from agents.search.weights import published_weights
+from agents.strict_json import parse_json
 from thud_env.errors import ThudError
 from thud_env.jit.rng import seed_generators
 from thud_env.rulesets import get_ruleset
@@ -99,7 +100,7 @@ class Generations:
                 self._play(earlier, threads)
             self._fit(number)
         try:
-            report: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            report: dict[str, Any] = parse_json(path.read_bytes())
             print("generation {generation}: {positions} positions, {words}".format(**report))
         except (KeyError, TypeError, ValueError):
             raise damaged(path) from None
@@ -234,7 +235,7 @@ def _read_plan(path: Path) -> dict[str, Any]:
         ThudError: if the file is damaged.
     """
     try:
-        plan = json.loads(path.read_text(encoding="utf-8"))
+        plan = parse_json(path.read_bytes())
     except ValueError:
         plan = None
     if not isinstance(plan, dict):

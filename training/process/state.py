@@ -22,6 +22,7 @@ from torch import Tensor, nn
 
 from agents.durable import write_flushed
 from agents.networks.checkpoint import check_finite
+from agents.strict_json import parse_json
 from thud_env.errors import ThudError
 
 FORMAT = "thud-training-state"
@@ -189,11 +190,11 @@ def load_state(folder: Path, name: str = "state") -> State:
     """
     path = folder / f"{name}.json"
     try:
-        described = json.loads(path.read_bytes())
+        described = parse_json(path.read_bytes())
         tensors = (folder / f"{name}.safetensors").read_bytes()
     except OSError as error:
         raise StateError(f"{error.filename} cannot be read: {error.strerror}") from None
-    except (ValueError, RecursionError):
+    except ValueError:
         raise StateError(f"{path} is damaged: it is not JSON") from None
     if not isinstance(described, dict) or described.get("format") != FORMAT:
         raise StateError(f"{path} is not a {FORMAT}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 import agents
+from agents.strict_json import parse_json
 from thud_env.outcome import SIDES
 from thud_env.rules.row import limits_of, new_row
 from thud_env.rulesets import TROLL_VALUE, Ruleset, get_ruleset
@@ -38,7 +38,7 @@ def pairings(policy: str) -> list[tuple[str, str]]:
 def is_of(path: Path, checkpoint: Path, games: int) -> bool:
     """Whether a file has the figures of these policies, from so many battles of each pairing."""
     try:
-        told = json.loads(path.read_bytes())
+        told = parse_json(path.read_bytes())
         return [(one["dwarfs_agent"], one["trolls_agent"], one["games"]) for one in told] == [
             (*players, games) for players in pairings(f"policy:{checkpoint}")
         ]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 from agents.durable import replace_flushed
+from agents.strict_json import parse_json
 
 FILE = "metrics.jsonl"
 
@@ -50,8 +50,8 @@ def whole_lines(path: Path) -> list[tuple[dict[str, Any], bytes]]:
 def _entry(line: bytes) -> dict[str, Any] | None:
     """The entry of a line, or None if it is damaged."""
     try:
-        entry: Any = json.loads(line)
-    except (ValueError, RecursionError):
+        entry: Any = parse_json(line)
+    except ValueError:
         return None
     if not isinstance(entry, dict) or type(entry.get("decisions")) is not int:
         return None

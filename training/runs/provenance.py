@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from agents.durable import free_name, rename_flushed, replace_flushed
+from agents.strict_json import parse_json
 from thud_env.errors import ThudError
 from training.arena.identity import hash_of_network, own_files
 from training.commands.versions import checkout_commit, versions
@@ -73,10 +74,7 @@ def _files_of(starts: list[Any]) -> dict[str, Any]:
 def _read(path: Path) -> list[Any]:
     if not path.exists():
         return []
-    try:
-        starts = json.loads(path.read_bytes())
-    except RecursionError:
-        raise ThudError("nested too deeply") from None
+    starts = parse_json(path.read_bytes())
     if not isinstance(starts, list):
         raise ThudError("no list")
     return starts

@@ -67,11 +67,7 @@ class Pool:
         self._whole.add(name_after(decisions))
 
     def draw(self, random: np.random.Generator) -> str:
-        """The name of a snapshot.
-
-        Raises:
-            ThudError: if there are no snapshots yet.
-        """
+        """The name of a snapshot, of which there must be one."""
         weights = np.array([x * (1 - x) + LEAST_WEIGHT for x in self.scores.values()])
         return str(random.choice(list(self.scores), p=weights / weights.sum()))
 
