@@ -90,6 +90,15 @@ def test_a_folder_with_a_file_of_the_users_is_left_alone(name, tmp_path: Path, c
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [(name, "mine")]
 
 
+def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path, capsys) -> None:
+    (tmp_path / "file").write_text("mine")
+    for out in ("file", "file/games"):
+        assert ladder(tmp_path / out) == 2
+        said = f"{tmp_path / out / FILE} cannot be written: {tmp_path / 'file'} is no folder"
+        assert capsys.readouterr().err == f"ladder: {said}\n"
+    assert (tmp_path / "file").read_text() == "mine"
+
+
 def test_the_report_is_written_anew_from_the_games(unbroken: Path, capsys) -> None:
     report = (unbroken / "report.md").read_bytes()
     (unbroken / "report.md").unlink()

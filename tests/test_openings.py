@@ -212,6 +212,10 @@ def test_a_book_is_written_over_a_book_alone(
     for seed in ("1", "2"):
         assert main([*words, "--seed", seed]) == 0
         assert f"seed={seed} " in out.read_text()
+        assert f"--starts {out} reads it; the book of classic is " in capsys.readouterr().out
+    assert main([*words, "--rules", "koom-valley"]) == 2
+    assert f"{out} is a book of classic, and is left as it is" in capsys.readouterr().err
+    assert "rules=classic " in out.read_text()
     out.write_text("my notes")
     assert main(words) == 2
     assert f"{out} is not of training.arena.openings, and is left as it is" in (

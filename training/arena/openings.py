@@ -285,6 +285,8 @@ def _write_book(arguments: argparse.Namespace) -> None:
     rules, count, seed, out = arguments.rules, arguments.count, arguments.seed, arguments.out
     if out is not None:
         check_page("training.arena.openings", _HEADER_BEGINS, out)
+        if out.exists():
+            _check_same_rules(out, rules)
     lines = [f"{_HEADER_BEGINS}1 rules={rules} seed={seed} count={count}"]
     lines += [start.text for start in generate_openings(rules, count, seed)]
     if out is None:
@@ -292,6 +294,18 @@ def _write_book(arguments: argparse.Namespace) -> None:
     else:
         write_all({out: "".join(f"{line}\n" for line in lines)})
         print(f"{out}: {counted(count, 'start')} of {rules}")
+        if out.resolve() != book_path(rules).resolve():
+            print(f"--starts {out} reads it; the book of {rules} is {book_path(rules)}")
+
+
+def _check_same_rules(out: Path, rules: str) -> None:
+    """Refuse to write over a book of another ruleset."""
+    header = out.read_text(encoding="utf-8", errors="replace").partition("\n")[0]
+    found = _HEADER.fullmatch(header)
+    if found is not None and found[1] != rules:
+        raise OpeningsError(
+            f"{out} is a book of {found[1]}, and is left as it is: another file would be right"
+        )
 
 
 if __name__ == "__main__":

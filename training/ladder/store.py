@@ -19,6 +19,7 @@ from training.arena.games import Result
 from training.arena.identity import CHANGED, code_of_play, own_files
 from training.commands.journal import Journal, JournalError, Whole, read_lines
 from training.ladder.entries import Header, read_header, read_result
+from training.pages import check_writable
 
 FILE = "games.jsonl"
 _SINCE = "since the games that are kept were played"
@@ -87,11 +88,14 @@ def read_games(folder: Path) -> Games:
 
 
 def refuse_others(folder: Path, *names: str) -> None:
-    """Refuse a folder without games in which files have the names of those that come from them.
+    """Refuse a folder without games in which files have the names of those that come from them,
+    and one that cannot be written.
 
     Raises:
         FieldError: naming one.
+        PageError: naming the folder.
     """
+    check_writable(folder / FILE)
     if not (folder / FILE).exists():
         for name in names:
             if (folder / name).exists():
