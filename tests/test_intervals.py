@@ -7,19 +7,21 @@ import pytest
 
 from training.arena.intervals import (
     ENOUGH_PAIRS,
-    RESAMPLES,
     Bounds,
     Interval,
     compare,
     half_width,
     is_above,
     mean_interval,
-    resample_weights,
-    resampled_interval,
-    resampled_means,
     wilson,
 )
 from training.ladder.__main__ import games_help
+from training.ladder.bootstrap import (
+    RESAMPLES,
+    resample_weights,
+    resampled_interval,
+    resampled_means,
+)
 from training.ladder.report import precision_words
 
 

@@ -15,7 +15,6 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -56,27 +55,24 @@ def average(pairs: Sequence[str | Path], out: Path) -> None:
             _save_mean(unfinished / role, policies)
 
 
-class _Kind(NamedTuple):
-    """What policies must have in common."""
-
-    role: str
-    rules: str
-    agreement: bool
-    network: object
-
-    @classmethod
-    def of(cls, policy: Checkpoint) -> _Kind:
-        return cls(policy.role, policy.rules, policy.agreement, policy.network.config)
-
-
 def _check_alike(paths: list[Path], policies: list[Checkpoint]) -> None:
     """Raise a ``ThudError`` that names the first policy of another kind than the first."""
-    kind, *others = map(_Kind.of, policies)
+    kind, *others = map(_kind, policies)
     for path, other in zip(paths[1:], others, strict=True):
-        for name, own, its in zip(_Kind._fields, kind, other, strict=True):
-            if own != its:
-                both = f"{path} has {name}={its!r}, {paths[0]} has {name}={own!r}"
+        for name, own in kind.items():
+            if other[name] != own:
+                both = f"{path} has {name}={other[name]!r}, {paths[0]} has {name}={own!r}"
                 raise ThudError(f"{both}: one alone would be right")
+
+
+def _kind(policy: Checkpoint) -> dict[str, object]:
+    """What policies must have in common."""
+    return {
+        "role": policy.role,
+        "rules": policy.rules,
+        "agreement": policy.agreement,
+        "network": policy.network.config,
+    }
 
 
 def _save_mean(folder: Path, policies: list[Checkpoint]) -> None:

@@ -78,16 +78,7 @@ def evaluate(
         openings = one_of("openings", openings, (True, False, None))
     check_limits(limits)
     by_chance = any(getattr(player, "stochastic", False) for player in players)
-    starts: NDArray[np.int16] | None = None
-    digest: str | None = None
-    notes: list[str] = []
-    if isinstance(openings, Openings):
-        starts, digest = _begun_again(openings, games, limits), openings.digest
-    elif openings:
-        book = read_openings(rules)
-        starts, digest = book.rows(games, **limits), book.digest
-    elif openings is None:
-        starts, digest, notes = _different_starts(rules, games, limits)
+    starts, digest, notes = _starts(openings, rules, games, limits)
     play, kind = (play_pairs, "game pair") if match else (play_battles, "battle")
     played = play(*players, games, rules, starts=starts, watch=watch, **limits)
     different = distinct(played)
@@ -110,22 +101,23 @@ def evaluate(
     return Evaluation(played, digest, begun, notes)
 
 
-def _different_starts(
-    rules: str | Ruleset, games: int, limits: dict[str, Any]
+def _starts(
+    openings: bool | Openings | None, rules: str | Ruleset, games: int, limits: dict[str, Any]
 ) -> tuple[NDArray[np.int16] | None, str | None, list[str]]:
-    """Starts from the book and its digest; without one neither, and a note that says why."""
+    """[games, 432] the starts and their digest, neither of the setup, and notes on them."""
+    if openings is False:
+        return None, None, []
     try:
-        book = read_openings(rules)
-        rows = book.rows(len(book.starts), **limits)
+        book = openings if isinstance(openings, Openings) else read_openings(rules)
+        if openings is True:  # a start for each
+            count = games
+        elif openings is None:  # all or none, however many are needed
+            count = len(book.starts)
+        else:
+            count = min(games, len(book.starts))
+        rows = book.rows(count, **limits)
     except OpeningsError as error:
-        return None, None, [f"from the setup alone: {error}"]
-    return _repeated(rows, games), book.digest, []
-
-
-def _begun_again(openings: Openings, games: int, limits: dict[str, Any]) -> NDArray[np.int16]:
-    """[games, 432] the starts, one after the other, and from the first again after the last."""
-    return _repeated(openings.rows(min(games, len(openings.starts)), **limits), games)
-
-
-def _repeated(rows: NDArray[np.int16], count: int) -> NDArray[np.int16]:
-    return rows[np.arange(count) % len(rows)]
+        if openings is None:
+            return None, None, [f"from the setup alone: {error}"]
+        raise
+    return rows[np.arange(games) % len(rows)], book.digest, []

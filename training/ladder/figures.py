@@ -22,11 +22,13 @@ from training.arena.intervals import (
     Interval,
     difference_bounds,
     negated,
+    wilson,
+)
+from training.ladder.bootstrap import (
     percentile_interval,
     resample_weights,
     resampled_interval,
     resampled_means,
-    wilson,
 )
 from training.ladder.rating import Ratings, rate
 
