@@ -86,7 +86,7 @@ def test_a_spec_makes_the_agent_that_it_names() -> None:
             "alphabeta:deep=2",
             "no option 'deep': did you mean 'depth'? its options are depth, time",
         ),
-        ("alphabeta:weights=/no/such/file", "/no/such/file cannot be read"),
+        ("alphabeta:weights=/no/such/file", "/no/such/file cannot be read: No such file or"),
         ("alphabeta:depth=1,depth=2", "has its option 'depth' twice: once would be right"),
         ("policy", "agent 'policy' needs a path: policy:PATH would be right"),
         ("runs/tiny", "did you mean 'policy:runs/tiny'"),

@@ -184,7 +184,8 @@ def read_values(path: Path) -> tuple[str, NDArray[np.int16], NDArray[np.int64]]:
         with np.load(path, allow_pickle=False) as file:
             content = dict(file)
     except Exception as error:  # NumPy's, zipfile's and zlib's, as the damaged bytes will have it
-        raise TablesError(f"{path} cannot be read: {error}") from None
+        reason = getattr(error, "strerror", None) or error
+        raise TablesError(f"{path} cannot be read: {reason}") from None
     is_whole = {"version", "rules", "values", "constant"} <= set(content)
     if not is_whole or str(content["version"]) != str(VERSION):
         raise TablesError(f"{path} is not a file of patterns of version {VERSION}")
