@@ -91,7 +91,7 @@ def _save_mean(folder: Path, policies: list[Checkpoint]) -> None:
 
 
 def _mean(weights: list[Tensor]) -> Tensor:
-    """Their mean, in their own type; what no weight is, such as a count, as the first has it."""
+    """The mean, in the weights' own type; of integers, such as a count, the first."""
     if not weights[0].is_floating_point():
         return weights[0]
     return torch.stack(weights).double().mean(dim=0).to(weights[0].dtype)

@@ -84,8 +84,9 @@ def _networks_own(
 
 
 def measure(config: TrainConfig, updates: int) -> dict[str, float]:
-    """Shares of the time by part, decisions a second (of processor, but on a GPU of clock), those
-    that the networks allow, and the share of the latter that is reached.
+    """Measure updates: each part's share of the time; decisions a second, of processor time or, on
+    a GPU, of clock time; how many a second the networks alone would allow; the share of these that
+    is reached.
     """
     # Every epoch is to be learnt from in full: the networks' own time is that of full ones.
     config = dataclasses.replace(config, ppo=dataclasses.replace(config.ppo, target_kl=1e9))

@@ -51,7 +51,7 @@ def check_run(config: RunConfig, runs: Path, options: Options) -> None:
 
 
 def idle_keys(config: RunConfig) -> list[str]:
-    """A line for each key that was given and has no effect, as the others are."""
+    """A line for each key that was given, but has no effect with the values of the others."""
     default = type(config)()
 
     def is_given(key: str) -> bool:

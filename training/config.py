@@ -193,7 +193,7 @@ class RunConfig:
 
     @property
     def switched_off(self) -> dict[str, str]:
-        """The keys that have no effect as the others are, and why."""
+        """The keys that have no effect with the values of the others, and why."""
         off = {}
         if self.anchor_games == 0:
             off["anchors"] = "without anchor_games"

@@ -50,8 +50,8 @@ def check_page(command: str, title: str, page: Path, *beside: Path) -> None:
 
 
 def write_all(files: Mapping[Path, str]) -> None:
-    """Write files, each whole or not at all, and make their folders. The first comes first: it
-    shows ``check_page`` whose the others are, if a stop leaves them to be written again.
+    """Write files, each whole or not at all, and make their folders, in this order: if a stop
+    comes between them, the first shows ``check_page`` that the others may be written again.
 
     Raises:
         PageError: naming one that cannot be written.

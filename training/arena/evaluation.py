@@ -104,7 +104,7 @@ def evaluate(
 def _starts(
     openings: bool | Openings | None, rules: str | Ruleset, games: int, limits: dict[str, Any]
 ) -> tuple[NDArray[np.int16] | None, str | None, list[str]]:
-    """[games, 432] the starts and their digest, neither of the setup, and notes on them."""
+    """The starts, [games, 432], and their digest, or None and None for the setup; and notes."""
     if openings is False:
         return None, None, []
     try:

@@ -91,8 +91,8 @@ def play_game(game: Game, start: Position, seeds: tuple[int, int]) -> Result:
 
 
 def try_players(specs: Iterable[str], rules: str, console: Console) -> None:
-    """Let agents decide once for each side: which cannot play by the rules is known then before
-    anything is played or written.
+    """Let agents decide once for each side, so that one that cannot play by the rules is found
+    before anything is played or written.
 
     Raises:
         ThudError: from an agent that cannot, such as a policy that has learnt another game.
@@ -170,7 +170,7 @@ def play_games(field: Field, games: Iterable[Game], workers: int) -> Generator[R
 
 
 def _files_read(field: Field) -> dict[str, str]:
-    """What agents read each time they are made; an own one's code is imported once."""
+    """Hashes of what agents read each time they are made. A user's code is imported once."""
     return own_files(field.agents, field.rules, code=False)
 
 

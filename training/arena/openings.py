@@ -144,7 +144,7 @@ def _unreadable(path: Path, error: OSError | UnicodeDecodeError) -> OpeningsErro
 
 @lru_cache(maxsize=8)  # checking 500 starts takes 60 ms, and every match asks for its book
 def _parsed(text: str, ruleset: Ruleset, path: Path) -> Openings:
-    """The book of a ruleset with this text, which a file has."""
+    """The book of a ruleset, from the text of its file."""
     header, *lines = text.splitlines() or [""]
     match = _HEADER.fullmatch(header)
     if match is None:
@@ -162,7 +162,7 @@ def _parsed(text: str, ruleset: Ruleset, path: Path) -> Openings:
 def _positions(
     lines: list[str], first: int, ruleset: Ruleset, path: Path, limits: Mapping[str, Any]
 ) -> list[Position]:
-    """The positions in lines of a file, of which the first has this number, by limits."""
+    """The positions in lines of a file, the first of which has the number ``first``."""
     found = []
     for number, line in enumerate(lines, first):
         if not line.strip() or line.startswith("#"):
@@ -295,7 +295,8 @@ def _write_book(arguments: argparse.Namespace) -> None:
         write_all({out: "".join(f"{line}\n" for line in lines)})
         print(f"{out}: {counted(count, 'start')} of {rules}")
         if out.resolve() != book_path(rules).resolve():
-            print(f"--starts {out} reads it; the book of {rules} is {book_path(rules)}")
+            book = book_path(rules)
+            print(f"training.evaluate --starts {out} reads it; the book of {rules} is {book}")
 
 
 def _check_same_rules(out: Path, rules: str) -> None:

@@ -51,8 +51,8 @@ class PlainLines:
         return True
 
     def words(self, done: int, units: str) -> list[str]:
-        """How many are done, and how long is left at the pace since the first line. That line does
-        not say: before it much was compiled.
+        """How many are done, and how long is left at the pace since the first line. The first
+        names no time: much is compiled before it.
         """
         words = [f"{done:,} of {self._total:,} {units}"]
         now = time.monotonic()

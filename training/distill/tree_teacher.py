@@ -99,9 +99,9 @@ class TreeTeacher:
 
 def _near(found: Thought, reach: int) -> dict[int, int]:
     """The decisions, ascending, that were tried at least half as often as any and whose worth comes
-    within reach of the chosen one's, and how much less each is worth. What fewer simulations say
-    is noise: if it were worth more, sequential halving would have kept it. One of which as many
-    say so counts as equal.
+    within reach of the chosen one's, and how much less each is worth. Where fewer simulations say
+    that one is worth more, it is noise: else sequential halving would have kept it. Where as many
+    do, it counts as equal.
     """
     most = max(found.visits.values())
     gaps = {
