@@ -109,7 +109,9 @@ def fitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     "name", ["positions-1-0.npz", "generation-1.json", "generation-2.json", "report.json"]
 )
-@pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"[" * 100_000, b'{"generation": 1}'])
+@pytest.mark.parametrize(
+    "content", [b"", b"PK\x03\x04", b"[]", b"[" * 100_000, b'{"generation": 1}']
+)
 def test_a_damaged_file_is_named_and_made_anew_without_it(
     name: str, content: bytes, fitted: Path, tmp_path: Path, monkeypatch, capsys
 ) -> None:

@@ -250,6 +250,13 @@ def test_files_are_those_that_a_spec_names(tmp_path: Path, monkeypatch) -> None:
     assert identity.own_files([champion], "koom-valley") != {champion: found[champion]}
 
 
+@pytest.mark.parametrize("text", ["", "[]", "[" * 100_000])
+def test_a_damaged_manifest_is_a_file_of_its_policy_all_the_same(text: str, tmp_path: Path) -> None:
+    manifest = tmp_path / "manifest.json"
+    manifest.write_text(text)
+    assert identity.files_of(f"policy:{tmp_path}", "classic") == [manifest]
+
+
 def test_two_ladders_do_not_write_one_folder(folder: Path) -> None:
     with Store(folder, FIELD), pytest.raises(FieldError, match="by another process: --out DIR"):
         Store(folder, FIELD)
